@@ -1,4 +1,6 @@
-import type { CallOutcome } from '../models/call-outcome.ts';
+import Type, { type Static } from 'typebox';
+import { CallOutcome } from '../models/call-outcome.ts';
+import { list, maybe, number, object, oneOf, text } from '../models/plain-schema.ts';
 
 /** Applications of one leg that are remembered. */
 export const mostApplications = 8;
@@ -8,42 +10,40 @@ export const mostRecordings = 16;
 export const mostCalled = 50;
 
 /** A channel as logs and call records see it. Times in ms since the epoch. */
-export type CallLeg = {
-  readonly channel: string;
+export const CallLeg = object({
+  channel: text,
   /** The channel that the call began with: the same for all legs of a call. Changes when the leg meets an older call. */
-  call: string;
-  readonly name: string;
-  readonly technology: string;
+  call: text,
+  name: text,
+  technology: text,
   /** Name of the endpoint, where it belongs to one. */
-  readonly endpoint?: string | undefined;
-  readonly direction: 'in' | 'out';
+  endpoint: maybe(text),
+  direction: oneOf('in', 'out'),
   /** The caller's number and name, empty if unknown. */
-  readonly from: { readonly number: string; readonly name: string };
+  from: object({ number: text, name: text }),
   /** The called extension of an inbound call, or the dialed resource of an outbound call. */
-  readonly to: string;
+  to: text,
   /** The technology's own id: SIP's Call-ID. */
-  readonly protocolId: string;
-  readonly accountCode: string;
+  protocolId: text,
+  accountCode: text,
   /** The dialplan context that it entered. */
-  readonly context: string;
-  readonly startedAt: number;
-  answeredAt?: number | undefined;
+  context: text,
+  startedAt: number,
+  answeredAt: maybe(number),
   /** Its source `address:port`, if known. */
-  readonly source?: string | undefined;
+  source: maybe(text),
   /** The audio format that was agreed on, once it is answered. */
-  codec?: string | undefined;
+  codec: maybe(text),
   /** The format of video that was agreed on, likewise. */
-  video?: string | undefined;
+  video: maybe(text),
   /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
-  readonly applications: string[];
+  applications: Type.Array(text),
   /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */
-  readonly recordings: string[];
+  recordings: Type.Array(text),
   /**
    * Of the first leg of a call until it is answered: the later legs, in order, with their outcomes once they ended; the
    * first {@link mostCalled}.
    */
-  called?: readonly CalledLeg[] | undefined;
-};
-
-/** A later leg of a call. */
-type CalledLeg = { readonly channel: string; readonly outcome?: CallOutcome | undefined };
+  called: maybe(list(object({ channel: text, outcome: maybe(CallOutcome) }))),
+});
+export type CallLeg = Static<typeof CallLeg>;

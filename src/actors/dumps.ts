@@ -1,32 +1,23 @@
-import Type, { type Static } from 'typebox';
-import { CallOutcome } from '../models/call-outcome.ts';
+import Type, { type Static, type TProperties } from 'typebox';
+import { ApplicationContext } from '../machines/application.ts';
+import { BridgeContext } from '../machines/bridge.ts';
+import { BridgeVideoContext } from '../machines/bridge-video.ts';
+import { ChannelAudioContext } from '../machines/channel-audio.ts';
+import { ChannelContext, Position } from '../machines/channel-vocabulary.ts';
+import { ConsultationContext } from '../machines/consultation.ts';
+import { ContactContext } from '../machines/contact.ts';
+import { DialContext } from '../machines/dial.ts';
+import { FeatureKeysContext } from '../machines/feature-keys.ts';
+import { RecordingContext } from '../machines/live-recording.ts';
+import { OutboundConnectionContext } from '../machines/outbound-connection.ts';
+import { OwnershipContext } from '../machines/ownership.ts';
+import { PlaybackContext } from '../machines/playback.ts';
+import { RegistrationContext } from '../machines/registration.ts';
+import { TransferContext } from '../machines/transfer.ts';
+import { WatcherContext } from '../machines/watcher.ts';
+import { extended, number, optional, text, textMap } from '../models/plain-schema.ts';
 import { checkOf } from '../models/validator.ts';
-import type { CallLeg } from './call-leg.ts';
-import {
-  actorOf,
-  applicationContext,
-  bridgeContext,
-  bridgeVideoContext,
-  channelAudioContext,
-  channelContext,
-  consultationContext,
-  contactContext,
-  dialContext,
-  featureKeysContext,
-  list,
-  type Members,
-  number,
-  optional,
-  outboundConnectionContext,
-  ownershipContext,
-  playbackContext,
-  position,
-  recordingContext,
-  registrationContext,
-  text,
-  transferContext,
-  watcherContext,
-} from './dump-contexts.ts';
+import { CallLeg } from './call-leg.ts';
 
 /**
  * The snapshot of call control: plain JSON from which another process continues. Later versions of this program read
@@ -34,14 +25,30 @@ import {
  */
 export const dumpVersion = 2;
 
+const list = Type.Array;
+
+const deadlines = Type.Record(
+  Type.String(),
+  Type.Object({ at: number, event: Type.Object({ type: text }, { additionalProperties: true }) }),
+);
+
+/** An actor of one chart. States are checked by the chart itself. */
+const actorOf = <C extends string, P extends TProperties>(chart: C, context: { properties: P }) =>
+  Type.Object({
+    chart: Type.Literal(chart),
+    value: Type.Union([text, Type.Record(Type.String(), Type.Union([text, textMap]))]),
+    context: extended(context, { deadlines: optional(deadlines) }),
+    request: optional(text),
+  });
+
 /** A Dial, and the feature keys of its parties once they are connected. */
 const DialDump = Type.Object({
-  actor: actorOf('dial', dialContext),
-  keys: list(actorOf('featureKeys', featureKeysContext)),
+  actor: actorOf('dial', DialContext),
+  keys: list(actorOf('featureKeys', FeatureKeysContext)),
 });
 
 const PlaybackDump = Type.Object({
-  actor: actorOf('playback', playbackContext),
+  actor: actorOf('playback', PlaybackContext),
   target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
   /** Position in the present item, in ms; 0 when left out. */
   heardMs: optional(Type.Number({ minimum: 0 })),
@@ -59,15 +66,15 @@ const StepDump = Type.Object({
 });
 
 const ChannelDump = Type.Object({
-  life: actorOf('channel', channelContext),
-  ownership: actorOf('ownership', ownershipContext),
+  life: actorOf('channel', ChannelContext),
+  ownership: actorOf('ownership', OwnershipContext),
   /** Its audio chart, if it has one. */
-  audio: optional(actorOf('channelAudio', channelAudioContext)),
+  audio: optional(actorOf('channelAudio', ChannelAudioContext)),
   /** The channel that came to life together with it. */
   companionId: optional(text),
   /** The subroutines of the dialplan that it is in. */
   subroutines: optional(
-    list(Type.Object({ back: position, outside: Type.Record(Type.String(), Type.Union([text, Type.Null()])) })),
+    list(Type.Object({ back: Position, outside: Type.Record(Type.String(), Type.Union([text, Type.Null()])) })),
   ),
   /** Its dialplan step, if that has anything to go on with. */
   step: optional(StepDump),
@@ -75,33 +82,10 @@ const ChannelDump = Type.Object({
   leg: Type.Object({ version: number }, { additionalProperties: true }),
 });
 
-/** The data of a leg for logs and call records. */
-const LegDump = Type.Object({
-  channel: text,
-  call: text,
-  name: text,
-  technology: text,
-  endpoint: optional(text),
-  direction: Type.Enum(['in', 'out']),
-  from: Type.Object({ number: text, name: text }),
-  to: text,
-  protocolId: text,
-  accountCode: text,
-  context: text,
-  startedAt: number,
-  answeredAt: optional(number),
-  source: optional(text),
-  codec: optional(text),
-  video: optional(text),
-  applications: list(text),
-  recordings: list(text),
-  called: optional(list(Type.Object({ channel: text, outcome: optional(CallOutcome) }))),
-} satisfies Members<CallLeg>);
-
 const BridgeDump = Type.Object({
-  actor: actorOf('bridge', bridgeContext),
+  actor: actorOf('bridge', BridgeContext),
   /** Its video chart, if it has one. */
-  video: optional(actorOf('bridgeVideo', bridgeVideoContext)),
+  video: optional(actorOf('bridgeVideo', BridgeVideoContext)),
   /**
    * Its members: the application that gets the bridge's events because of each, whether its music comes from the
    * bridge, and its video sources in `sfu` mode.
@@ -112,7 +96,7 @@ const BridgeDump = Type.Object({
 });
 
 const RecordingDump = Type.Object({
-  actor: actorOf('liveRecording', recordingContext),
+  actor: actorOf('liveRecording', RecordingContext),
   target: Type.Object({ kind: Type.Union([Type.Literal('channel'), Type.Literal('bridge')]), id: text }),
   /** The recording's parameters: see `RecordRequest`. */
   plan: Type.Object({
@@ -130,7 +114,7 @@ const RecordingDump = Type.Object({
 });
 
 const ApplicationDump = Type.Object({
-  actor: actorOf('application', applicationContext),
+  actor: actorOf('application', ApplicationContext),
   /** As clients gave it. */
   filter: Type.Object({ allowed: list(Type.Unknown()), disallowed: list(Type.Unknown()) }),
   /** Events made for it so far, and how many of these it missed since its connection went. */
@@ -153,7 +137,7 @@ const ApplicationDump = Type.Object({
 });
 
 const OutboundConnectionDump = Type.Object({
-  actor: actorOf('outboundConnection', outboundConnectionContext),
+  actor: actorOf('outboundConnection', OutboundConnectionContext),
   /** Name of its settings. */
   name: text,
   /** Of a connection for a call: its channel, and whether the call has left the application. */
@@ -197,7 +181,7 @@ export const Dump = Type.Object({
   version: Type.Literal(dumpVersion),
   channels: list(ChannelDump),
   /** Left out if nothing follows calls. */
-  legs: optional(list(LegDump)),
+  legs: optional(list(CallLeg)),
   bridges: list(BridgeDump),
   playbacks: list(PlaybackDump),
   /** Live recordings; none when left out. */
@@ -205,15 +189,15 @@ export const Dump = Type.Object({
   applications: list(ApplicationDump),
   /** Number of connections that applications have had, to tell new ones from old ones. */
   connections: Type.Integer({ minimum: 0 }),
-  contacts: list(actorOf('contact', contactContext)),
+  contacts: list(actorOf('contact', ContactContext)),
   /** Left out where nothing was registered anywhere. */
-  registrations: optional(list(actorOf('registration', registrationContext))),
+  registrations: optional(list(actorOf('registration', RegistrationContext))),
   /** Left out where no phone watched anything. */
-  watchers: optional(list(actorOf('watcher', watcherContext))),
+  watchers: optional(list(actorOf('watcher', WatcherContext))),
   /** Left out where no transfer was under way. */
-  transfers: optional(list(actorOf('transfer', transferContext))),
+  transfers: optional(list(actorOf('transfer', TransferContext))),
   /** Left out where no party talks to the target of its transfer. */
-  consultations: optional(list(actorOf('consultation', consultationContext))),
+  consultations: optional(list(actorOf('consultation', ConsultationContext))),
   /** Left out without Dials. */
   dials: optional(list(DialDump)),
   outboundConnections: list(OutboundConnectionDump),
@@ -238,7 +222,6 @@ export const Dump = Type.Object({
 
 export type StepDump = Static<typeof StepDump>;
 export type ChannelDump = Static<typeof ChannelDump>;
-export type LegDump = Static<typeof LegDump>;
 export type BridgeDump = Static<typeof BridgeDump>;
 export type PlaybackDump = Static<typeof PlaybackDump>;
 export type RecordingDump = Static<typeof RecordingDump>;

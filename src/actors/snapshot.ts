@@ -10,7 +10,6 @@ import {
   type ConsultationDump,
   type DialDump,
   type Dump,
-  type LegDump,
   readDump,
   type TransferDump,
 } from './dumps.ts';
@@ -141,7 +140,7 @@ export const callParts: CallParts = {
     },
   },
   legs: {
-    ...savedList(['channel', 'ownership'], channelIds, ({ story }, id) => (story?.dump(id) ?? []) as LegDump[]),
+    ...savedList(['channel', 'ownership'], channelIds, ({ story }, id) => story?.dump(id) ?? []),
     changesUnmarked: 'spread',
   },
   bridges: savedList(

@@ -1,14 +1,18 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { extended, object, text } from '../models/plain-schema.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export type ApplicationInput = { name: string };
+const ApplicationInput = object({ name: text });
+export type ApplicationInput = Static<typeof ApplicationInput>;
 
-export type ApplicationContext = ApplicationInput & {
+export const ApplicationContext = extended(ApplicationInput, {
   /** Id of the connection that it is reached through; '' while it is away. */
-  connection: string;
-};
+  connection: text,
+});
+export type ApplicationContext = Static<typeof ApplicationContext>;
 
 export type ApplicationEvent =
   /** A connection registers the application, for the first time or again. */

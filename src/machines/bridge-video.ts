@@ -1,5 +1,7 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { VideoMode } from '../models/bridge.ts';
+import { extended, maybe, object, oneOf, text } from '../models/plain-schema.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
@@ -8,19 +10,21 @@ import type { Ignores } from './ignores.ts';
  * is requested, so calls without video cost nothing.
  */
 
-export type BridgeVideoInput = {
+const BridgeVideoInput = object({
   /** That of the bridge. */
-  id: string;
+  id: text,
   /** The mode it begins in: see `firstVideoMode`. */
-  mode: VideoMode;
-};
+  mode: oneOf('none', 'talker', 'single', 'sfu'),
+});
+export type BridgeVideoInput = Static<typeof BridgeVideoInput>;
 
-export type BridgeVideoContext = BridgeVideoInput & {
+export const BridgeVideoContext = extended(BridgeVideoInput, {
   /** The channel that all members see; undefined without a source. */
-  source?: string | undefined;
+  source: maybe(text),
   /** The channel whose picture was asked for: while it sends none, that of another is shown. */
-  chosen?: string | undefined;
-};
+  chosen: maybe(text),
+});
+export type BridgeVideoContext = Static<typeof BridgeVideoContext>;
 
 /** Asked from above. Whether applications control the bridge, and the channel is in it, is decided before. */
 export type BridgeVideoCommand = { type: 'setVideoSource'; channelId: string } | { type: 'clearVideoSource' };

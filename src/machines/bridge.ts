@@ -1,5 +1,19 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import type { Bridge, BridgeType, VideoMode } from '../models/bridge.ts';
+import { type Bridge, bridgeTypes, type VideoMode } from '../models/bridge.ts';
+import {
+  extended,
+  flag,
+  list,
+  maybe,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  textMap,
+  word,
+} from '../models/plain-schema.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { type BridgeVideoSnapshot, videoModeOf } from './bridge-video.ts';
 import { effect } from './effect.ts';
@@ -11,51 +25,55 @@ export const bridgeFlags = ['dtmf_events', 'proxy_media', 'sdp_label', 'video_sf
 export type BridgeFlag = (typeof bridgeFlags)[number];
 
 /** Defaults for members that enter. */
-export type BridgeFeatures = { mute: boolean; suppressDtmf: boolean };
+const BridgeFeatures = object({ mute: flag, suppressDtmf: flag });
+export type BridgeFeatures = Static<typeof BridgeFeatures>;
 
 /** A channel in a bridge, and what it is there. All of it is for this one stay. */
-export type BridgeMember = {
-  channelId: string;
+const BridgeMember = object({
+  channelId: text,
   /** As the client wrote it: `announcer`, `holding_participant` or `''`; other words have no effect. */
-  role: string;
+  role: text,
   /** The others do not hear it. */
-  muted: boolean;
+  muted: flag,
   /** Its digits cause events but are not sent to the others. */
-  absorbsDigits: boolean;
+  absorbsDigits: flag,
   /** Other members get no connected-line update because of it. */
-  inhibitsConnectedLine: boolean;
+  inhibitsConnectedLine: flag,
   /** The node of the cluster that has the channel; left out: this one. */
-  node?: string;
-};
+  node: optional(text),
+});
+export type BridgeMember = Static<typeof BridgeMember>;
 
-export type BridgeInput = {
-  id: string;
-  name: string;
-  type: BridgeType;
-  flags: readonly BridgeFlag[];
-  features: BridgeFeatures;
+const BridgeInput = object({
+  id: text,
+  name: text,
+  type: oneOf(...bridgeTypes),
+  flags: list(word<BridgeFlag>()),
+  features: BridgeFeatures,
   /** stasis: made and controlled by applications; basic: the dialplan's. */
-  class: 'stasis' | 'basic';
+  class: oneOf('stasis', 'basic'),
   /** ms since the epoch. */
-  creationTime: number;
-  variables: Readonly<Record<string, string>>;
+  creationTime: number,
+  variables: textMap,
   /** Names of the variables that are shown in every event (`report_events`). */
-  reported: readonly string[];
+  reported: list(text),
   /**
    * The node of the cluster that has the bridge; left out: this one. With it this is a part: the members at this node of
    * a bridge of that node. Clients do not see parts.
    */
-  home?: string | undefined;
-};
+  home: maybe(text),
+});
+export type BridgeInput = Static<typeof BridgeInput>;
 
-export type BridgeContext = BridgeInput & {
+export const BridgeContext = extended(BridgeInput, {
   /** In the order of entering. */
-  members: readonly BridgeMember[];
+  members: list(BridgeMember),
   /** The class of music that everyone hears; absent when it is off. */
-  musicClass?: string | undefined;
+  musicClass: maybe(text),
   /** A part whose bridge is lost: applications hear from this node that the members leave. */
-  orphaned?: boolean;
-};
+  orphaned: optional(flag),
+});
+export type BridgeContext = Static<typeof BridgeContext>;
 
 /** Asked from above. Whether a channel may enter or is there to leave is decided before. */
 export type BridgeCommand =

@@ -1,4 +1,6 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { object, text } from '../models/plain-schema.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
@@ -23,8 +25,9 @@ export type ChannelAudioEvent =
   | { type: 'application.left' }
   | { type: 'channel.gone' };
 
-type ChannelAudioInput = { id: string };
-export type ChannelAudioContext = ChannelAudioInput & { musicClass: string };
+type ChannelAudioInput = Pick<ChannelAudioContext, 'id'>;
+export const ChannelAudioContext = object({ id: text, musicClass: text });
+export type ChannelAudioContext = Static<typeof ChannelAudioContext>;
 
 const audio = setup({
   types: {

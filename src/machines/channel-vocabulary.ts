@@ -1,104 +1,129 @@
+import Type, { type Static } from 'typebox';
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
-import type { LegReport, TransferHandling } from '../telephony/driver.ts';
+import {
+  extended,
+  flag,
+  list,
+  marked,
+  maybe,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+  textMap,
+  word,
+} from '../models/plain-schema.ts';
+import { type LegReport, TransferHandling } from '../telephony/driver.ts';
 import type { DigitSequence } from '../telephony/media.ts';
-import type { Party, Redirection } from '../telephony/party.ts';
+import { Party, Redirection } from '../telephony/party.ts';
 
 /** Types of the channel chart: input, context, commands, reports and facts. */
 
 /** A party's identity, with the further values of CALLERID and CONNECTEDLINE. */
-export type Identity = Party & {
+const Identity = extended(Party, {
   /** Number to be charged. */
-  ani?: string;
+  ani: optional(text),
   /** Number that was dialed. */
-  dnid?: string;
+  dnid: optional(text),
   /** Presentation and screening of the name, where they are not those of the number (`presentation`). */
-  namePresentation?: number;
+  namePresentation: optional(number),
   /** How the call came to be here. */
-  redirection?: Redirection;
-};
+  redirection: optional(Redirection),
+});
+export type Identity = Static<typeof Identity>;
 
-/** A place in the dialplan. */
-export type Position = { context: string; extension: string; priority: number };
+/** A place in the dialplan. `isBack`: its step has sent the channel through a subroutine already. */
+export const Position = object({ context: text, extension: text, priority: number, isBack: marked });
+export type Position = Static<typeof Position>;
 
 /** Action of an outbound channel when it answers. */
-export type OnAnswer =
-  | { type: 'application'; app: string; args: readonly string[] }
-  | { type: 'dialplan'; position: Position };
+export const OnAnswer = Type.Union([
+  object({ type: Type.Literal('application'), app: text, args: list(text) }),
+  object({ type: Type.Literal('dialplan'), position: Position }),
+]);
+export type OnAnswer = Static<typeof OnAnswer>;
 
 /** How long a variable goes on being inherited by channels made from this one: `_X` once, `__X` always. */
-export type Inheritance = 'once' | 'always';
+const Inheritance = oneOf('once', 'always');
+export type Inheritance = Static<typeof Inheritance>;
 
 /** The call of a channel: the channel that started it, and when, in ms since the epoch. */
-export type LinkedCall = { id: string; since: number };
+const LinkedCall = object({ id: text, since: number });
+export type LinkedCall = Static<typeof LinkedCall>;
 
-export type ChannelInput = {
-  id: string;
-  name: string;
-  technology: string;
+const ChannelInput = object({
+  id: text,
+  name: text,
+  technology: text,
   /** `[technology, resource]` of the endpoint it belongs to. */
-  endpoint?: readonly [technology: string, resource: string] | undefined;
-  protocolId: string;
+  endpoint: maybe(Type.Immutable(Type.Tuple([text, text]))),
+  protocolId: text,
   /** incoming: a call that came in; originated, created: made by a client; attached: there without any call (a spy). */
-  origin: 'incoming' | 'originated' | 'created' | 'attached';
-  caller: Identity;
-  connected: Identity;
-  accountCode: string;
+  origin: oneOf('incoming', 'originated', 'created', 'attached'),
+  caller: Identity,
+  connected: Identity,
+  accountCode: text,
   /** Tenant that it belongs to. */
-  tenantId?: string | undefined;
-  language: string;
+  tenantId: maybe(text),
+  language: text,
   /** ms since the epoch. */
-  creationTime: number;
-  dialplan: { context: string; exten: string; priority: number; appName: string; appData: string };
-  variables: Readonly<Record<string, string>>;
-  inheritance: Readonly<Record<string, Inheritance>>;
+  creationTime: number,
+  dialplan: object({ context: text, exten: text, priority: number, appName: text, appData: text }),
+  variables: textMap,
+  inheritance: Type.Record(Type.String(), Inheritance),
   /** Names of variables shown in every event of the channel (`report_events`). */
-  reported: readonly string[];
+  reported: list(text),
   /** The call it belongs to from the start; left out, it begins one. */
-  linked?: LinkedCall;
+  linked: optional(LinkedCall),
   /** The dialed resource, as Dial events show it, without the technology; '' for inbound channels. */
-  dialString: string;
+  dialString: text,
   /** Outbound: the far side is heard before it answers. */
-  hasEarlyMedia?: boolean;
-};
+  hasEarlyMedia: optional(flag),
+});
+export type ChannelInput = Static<typeof ChannelInput>;
 
 /**
  * Who ended a channel: the far side, an application by a request, the dialplan, or this server (it stops, or the
  * channel had nothing left to do). Or a timeout, or an internal error.
  */
-export type EndedBy = 'farSide' | 'application' | 'dialplan' | 'server' | 'timeout' | 'fault';
+const EndedBy = oneOf('farSide', 'application', 'dialplan', 'server', 'timeout', 'fault');
+export type EndedBy = Static<typeof EndedBy>;
 
 /** The new target of a call that its far side redirected, and the redirections so far. */
 export type Forward = { target: string; redirection: Redirection };
 
-export type ChannelContext = ChannelInput & {
-  linked: LinkedCall;
-  /** Q.850 cause the channel ends with; 0 until one is known. */
-  cause: number;
-  techCause?: number;
-  /** Who ended it, once it is ending. */
-  endedBy?: EndedBy;
-  /** ms until an unanswered dial is given up. */
-  dialTimeoutMs: number;
-  /** The public state it had when its hang-up began. */
-  lastState: ChannelState;
-  /** The bridge it is in. */
-  bridgeId?: string | undefined;
-  /** A hold by the far side is only reported: its peer hears no music (HOLD_INTERCEPT). */
-  interceptsHold?: boolean | undefined;
-  /** Who handles the transfers of its far side; left out: the endpoint's setting. */
-  transferHandling?: TransferHandling | undefined;
-  /** The tone that is listened for (TONE_DETECT), and how often it was heard. */
-  tones?: ToneWatch | undefined;
-};
-
 /** A watched tone: the channel moves after that many tones, or after one signal. */
-export type ToneWatch = {
-  times: number;
+const ToneWatch = object({
+  times: number,
   /** The positions for a tone from the far side, and for a tone to the far side. */
-  to: { in?: Position; out?: Position };
-  heard: { in: number; out: number };
-};
+  to: object({ in: optional(Position), out: optional(Position) }),
+  heard: object({ in: number, out: number }),
+});
+export type ToneWatch = Static<typeof ToneWatch>;
+
+export const ChannelContext = extended(ChannelInput, {
+  linked: LinkedCall,
+  /** Q.850 cause the channel ends with; 0 until one is known. */
+  cause: number,
+  techCause: optional(number),
+  /** Who ended it, once it is ending. */
+  endedBy: optional(EndedBy),
+  /** ms until an unanswered dial is given up. */
+  dialTimeoutMs: number,
+  /** The public state it had when its hang-up began. */
+  lastState: word<ChannelState>(),
+  /** The bridge it is in. */
+  bridgeId: maybe(text),
+  /** A hold by the far side is only reported: its peer hears no music (HOLD_INTERCEPT). */
+  interceptsHold: maybe(flag),
+  /** Who handles the transfers of its far side; left out: the endpoint's setting. */
+  transferHandling: maybe(TransferHandling),
+  /** The tone that is listened for (TONE_DETECT), and how often it was heard. */
+  tones: maybe(ToneWatch),
+});
+export type ChannelContext = Static<typeof ChannelContext>;
 
 /** Asked from above. */
 export type ChannelCommand =

@@ -1,24 +1,28 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { extended, object, text } from '../models/plain-schema.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /** Input of a consultation call. */
-export type ConsultationInput = {
+const ConsultationInput = object({
   /** The id of its transfer. */
-  id: string;
+  id: text,
   /** Ids of the channels of the party that transfers, and of the target. */
-  transferer: string;
-  targetId: string;
+  transferer: text,
+  targetId: text,
   /** The bridge for their talk, and the one in which the others wait. */
-  bridgeId: string;
-  waitingIn: string;
-};
+  bridgeId: text,
+  waitingIn: text,
+});
+export type ConsultationInput = Static<typeof ConsultationInput>;
 
-export type ConsultationContext = ConsultationInput & {
+export const ConsultationContext = extended(ConsultationInput, {
   /** Whose call it belongs to, as those of playbacks and recordings. */
-  targetUri: string;
-};
+  targetUri: text,
+});
+export type ConsultationContext = Static<typeof ConsultationContext>;
 
 export type ConsultationEvent =
   /** Both are in the bridge of their talk; or cannot be, and all is as it was. */

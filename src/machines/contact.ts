@@ -1,19 +1,22 @@
+import Type, { type Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
-import type { ContactDetails } from '../telephony/contacts.ts';
+import { number, object } from '../models/plain-schema.ts';
+import { ContactDetails } from '../telephony/contacts.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 import { longestTimeout } from './longest-timeout.ts';
 
-export type ContactInput = { contact: ContactDetails };
+export type ContactInput = Pick<ContactContext, 'contact'>;
 
-export type ContactContext = {
-  contact: ContactDetails;
+export const ContactContext = object({
+  contact: ContactDetails,
   /** Counts the qualify requests, so that a late answer is not taken for that to a later request. */
-  attempt: number;
+  attempt: number,
   /** Of the last answer, in µs; null before the first. */
-  roundtripUsec: number | null;
-};
+  roundtripUsec: Type.Union([number, Type.Null()]),
+});
+export type ContactContext = Static<typeof ContactContext>;
 
 export type ContactEvent =
   /** Its owner registered it again, or the configuration changed: new details, the same id. */

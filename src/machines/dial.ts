@@ -1,54 +1,59 @@
+import Type, { type Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import type { DialOutcome, DialResult } from '../models/dial.ts';
+import { type DialOutcome, DialResult } from '../models/dial.ts';
+import { extended, flag, list, maybe, number, object, oneOf, optional, text } from '../models/plain-schema.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { Feature } from '../telephony/features.ts';
-import type { Position } from './channel.ts';
+import { features } from '../telephony/features.ts';
+import { Position } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /** A subroutine of the dialplan, with its arguments. */
-type Visit = { position: Position; args: readonly string[] };
+const visit = maybe(object({ position: Position, args: list(text) }));
 
 /** Input of a Dial: see the dialplan's `DialRequest` for each member. */
-export type DialInput = {
+const DialInput = object({
   /** An id of its own: a channel may have left a Dial that goes on for others. */
-  id: string;
+  id: text,
   /** Id of the channel that calls. */
-  caller: string;
-  targets: readonly string[];
-  timeoutMs?: number | undefined;
-  waiting: 'alert' | 'ring' | { music: string };
-  limitMs?: number | undefined;
-  preparation?: Visit | undefined;
-  subroutine?: Visit | undefined;
-  afterwards?: Position | undefined;
-  announcement?: readonly string[] | undefined;
-  digits?: { called: string; calling: string } | undefined;
-  features?: { called: readonly Feature[]; calling: readonly Feature[] } | undefined;
-  toldElsewhere?: true | undefined;
-  endsIn?: string | undefined;
-};
+  caller: text,
+  targets: list(text),
+  timeoutMs: maybe(number),
+  waiting: Type.Union([oneOf('alert', 'ring'), object({ music: text })]),
+  limitMs: maybe(number),
+  preparation: visit,
+  subroutine: visit,
+  afterwards: maybe(Position),
+  announcement: maybe(list(text)),
+  digits: maybe(object({ called: text, calling: text })),
+  features: maybe(object({ called: list(oneOf(...features)), calling: list(oneOf(...features)) })),
+  toldElsewhere: maybe(Type.Literal(true)),
+  endsIn: maybe(text),
+});
+export type DialInput = Static<typeof DialInput>;
 
 /** A channel that is called, and the number that was called by it. */
-export type Callee = { channelId: string; number: string };
+const Callee = object({ channelId: text, number: text });
+export type Callee = Static<typeof Callee>;
 
-export type DialContext = DialInput & {
+export const DialContext = extended(DialInput, {
   /** Whose call it belongs to, as those of playbacks and recordings. */
-  targetUri: string;
+  targetUri: text,
   /** The channels being called. */
-  callees: readonly Callee[];
+  callees: list(Callee),
   /** Q.850 causes of failed targets, in the order of their failures. */
-  failures: readonly number[];
+  failures: list(number),
   /** The answering party, or the channel that replaced it. Name and number are those of the answering party. */
-  peer?: Callee & { name: string };
+  peer: optional(extended(Callee, { name: text })),
   /** The bridge of both, and since when, in ms since the epoch. */
-  bridge?: string;
-  joinedAt?: number;
+  bridge: optional(text),
+  joinedAt: optional(number),
   /** One party is in a consultation call and expected back. */
-  absent: boolean;
-  end: DialResult;
-};
+  absent: flag,
+  end: DialResult,
+});
+export type DialContext = Static<typeof DialContext>;
 
 export type DialEvent =
   /** The targets were made channels, or could not be. */

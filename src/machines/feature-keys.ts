@@ -1,37 +1,42 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import type { ConsultationFeature, Feature } from '../telephony/features.ts';
+import { extended, flag, list, number, object, oneOf, text } from '../models/plain-schema.ts';
+import { consultationFeatures, type Feature, features } from '../telephony/features.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /** A key that was pressed, and for how long, in ms. */
-export type PressedKey = { digit: string; durationMs: number };
+const PressedKey = object({ digit: text, durationMs: number });
+export type PressedKey = Static<typeof PressedKey>;
 
-export type FeatureKeysInput = {
+const FeatureKeysInput = object({
   /** Of the channel whose far side presses them. */
-  id: string;
+  id: text,
   /** The codes that it may use; none is empty, no two are the same. */
-  codes: readonly { feature: Feature; code: string }[];
+  codes: list(object({ feature: oneOf(...features), code: text })),
   /** Codes during a transfer, while it calls or consults the target: each counts as soon as it is complete. */
-  consultationCodes: readonly { feature: ConsultationFeature; code: string }[];
+  consultationCodes: list(object({ feature: oneOf(...consultationFeatures), code: text })),
   /** Longest time between two keys of a code, in ms. */
-  digitTimeoutMs: number;
+  digitTimeoutMs: number,
   /** Longest time until the first key of a number, and between two of them, in ms. */
-  numberTimeoutMs: number;
+  numberTimeoutMs: number,
   /** How often a number may be dialed before the party is back in its call. */
-  attempts: number;
-};
+  attempts: number,
+});
+export type FeatureKeysInput = Static<typeof FeatureKeysInput>;
 
-export type FeatureKeysContext = FeatureKeysInput & {
+export const FeatureKeysContext = extended(FeatureKeysInput, {
   /** The party consults the target before the transfer. */
-  consults: boolean;
+  consults: flag,
   /** Keys that may become a code. */
-  pressed: readonly PressedKey[];
+  pressed: list(PressedKey),
   /** The number that is dialed, as far as it is known. */
-  number: string;
+  number: text,
   /** Numbers that were dialed in vain. */
-  failed: number;
-};
+  failed: number,
+});
+export type FeatureKeysContext = Static<typeof FeatureKeysContext>;
 
 export type FeatureKeysEvent =
   | ({ type: 'key' } & PressedKey)

@@ -1,26 +1,30 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { LiveRecording, RecordingState } from '../models/live-recording.ts';
+import { extended, flag, number, object, optional, text } from '../models/plain-schema.ts';
 import type { RecordReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-type RecordingInput = {
+const RecordingInput = object({
   /** Its id: the name that it will be stored by. */
-  name: string;
-  format: string;
+  name: text,
+  format: text,
   /** `channel:<id>` or `bridge:<id>`. */
-  targetUri: string;
+  targetUri: text,
   /** Whether silence is looked for: only then is it told how much there was. */
-  measuresSilence: boolean;
-};
+  measuresSilence: flag,
+});
+type RecordingInput = Static<typeof RecordingInput>;
 
-export type RecordingContext = RecordingInput & {
+export const RecordingContext = extended(RecordingInput, {
   /** Lengths of the recording in ms, known at the end. */
-  lengths?: { durationMs: number; talkingMs: number; silenceMs: number };
+  lengths: optional(object({ durationMs: number, talkingMs: number, silenceMs: number })),
   /** Why it failed. */
-  reason?: string;
-};
+  reason: optional(text),
+});
+export type RecordingContext = Static<typeof RecordingContext>;
 
 /** Commands of clients. */
 export type RecordingCommand =

@@ -1,24 +1,28 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { extended, number, object, oneOf, text } from '../models/plain-schema.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export type OutboundConnectionInput = {
-  id: string;
+const OutboundConnectionInput = object({
+  id: text,
   /** persistent: made at start and again whenever it is lost; call: made for one call, and given up in the end. */
-  kind: 'persistent' | 'call';
+  kind: oneOf('persistent', 'call'),
   /** ms that an attempt may take. */
-  connectionTimeoutMs: number;
+  connectionTimeoutMs: number,
   /** ms between attempts. */
-  reconnectIntervalMs: number;
+  reconnectIntervalMs: number,
   /** How often a connection for a call is tried again. */
-  reconnectAttempts: number;
-};
+  reconnectAttempts: number,
+});
+export type OutboundConnectionInput = Static<typeof OutboundConnectionInput>;
 
-export type OutboundConnectionContext = OutboundConnectionInput & {
+export const OutboundConnectionContext = extended(OutboundConnectionInput, {
   /** Attempts since it was last connected, the one under way included. */
-  attempts: number;
-};
+  attempts: number,
+});
+export type OutboundConnectionContext = Static<typeof OutboundConnectionContext>;
 
 export type OutboundConnectionEvent =
   /** The call enters its application once more. */

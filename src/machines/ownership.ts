@@ -1,5 +1,8 @@
+import Type, { type Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import { channelOperations, type OnAnswer, type Position } from './channel.ts';
+import { extended, list, marked, maybe, object, oneOf, optional, text } from '../models/plain-schema.ts';
+import { channelOperations } from './channel.ts';
+import { OnAnswer, Position } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
@@ -9,52 +12,50 @@ import type { Ignores } from './ignores.ts';
  * channel's life, because an application may own a channel that is Down, Ring or Up.
  */
 
-export type OwnershipInput = {
+const OwnershipInput = object({
   /** The channel's id. */
-  id: string;
+  id: text,
   /** The first dialplan position. */
-  start: Position;
+  start: Position,
   /** Action of an outbound channel when it answers. */
-  onAnswer?: OnAnswer;
+  onAnswer: optional(OnAnswer),
   /** A channel without a call and so without a dialplan: it ends when it leaves its application. */
-  attached?: true;
-};
+  attached: marked,
+});
+export type OwnershipInput = Static<typeof OwnershipInput>;
 
+const Continue = object({ type: Type.Literal('continue'), position: Position });
+const Move = object({ type: Type.Literal('move'), app: text, args: list(text) });
 /** How a channel leaves its application: for the dialplan, or for another application. */
-export type Departure =
-  | { type: 'continue'; position: Position }
-  | { type: 'move'; app: string; args: readonly string[] };
+export type Departure = Static<typeof Continue> | Static<typeof Move>;
 
 /** The playback or recording that has to end before the channel leaves its application. */
-export type WaitsBehind = { kind: 'playback' | 'recording'; id: string };
+const WaitsBehind = object({ kind: oneOf('playback', 'recording'), id: text });
+export type WaitsBehind = Static<typeof WaitsBehind>;
 
-/** A departure that waits for its turn, and the work that it waits for, if any. */
-type PendingDeparture = Departure & { behind?: WaitsBehind };
+/** The work that a departure waits for, if any. */
+const behind = { behind: optional(WaitsBehind) };
 
-export type OwnershipContext = OwnershipInput & {
+export const OwnershipContext = extended(OwnershipInput, {
   /** The application in control, or the one being asked for. */
-  app: string;
-  args: readonly string[];
-  /** Target of a move. */
-  destination?: {
-    app: string;
-    args: readonly string[];
-    /** The move waited for its turn, and keeps it until it is decided. */
-    inTurn?: true;
-  };
+  app: text,
+  args: list(text),
+  /** Target of a move. `inTurn`: the move waited for its turn, and keeps it until it is decided. */
+  destination: optional(object({ app: text, args: list(text), inTurn: marked })),
   /** Pending departures, in order. */
-  departures?: readonly PendingDeparture[] | undefined;
+  departures: maybe(list(Type.Union([extended(Continue, behind), extended(Move, behind)]))),
   /** The turn of the first of them has come. */
-  due?: true | undefined;
+  due: maybe(Type.Literal(true)),
   /** The application as the channel's model shows it before it is entered. */
-  shown?: string;
+  shown: optional(text),
   /** Dialplan position after the application; left out on channels that never ran the dialplan. */
-  resume?: Position;
+  resume: optional(Position),
   /** The channel whose place in the application it takes. */
-  replaces?: string | undefined;
+  replaces: maybe(text),
   /** The application that could not be entered, or that stayed away, until another one takes the channel. */
-  refusedBy?: string | undefined;
-};
+  refusedBy: maybe(text),
+});
+export type OwnershipContext = Static<typeof OwnershipContext>;
 
 /** Asked from above. */
 type OwnershipCommand =

@@ -1,30 +1,34 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { AriErrorCode } from '../models/errors.ts';
+import { count, extended, list, number, object, text } from '../models/plain-schema.ts';
 import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
-export type PlaybackInput = {
-  id: string;
+const PlaybackInput = object({
+  id: text,
   /** At least one media URI. */
-  media: readonly string[];
+  media: list(text, 1),
   /** `channel:<id>` or `bridge:<id>`. */
-  targetUri: string;
-  language: string;
+  targetUri: text,
+  language: text,
   /** Start position in the first item, in ms. */
-  offsetMs: number;
+  offsetMs: number,
   /** How far forward and reverse move, in ms. */
-  skipMs: number;
-};
+  skipMs: number,
+});
+export type PlaybackInput = Static<typeof PlaybackInput>;
 
-export type PlaybackContext = PlaybackInput & {
+export const PlaybackContext = extended(PlaybackInput, {
   /** Position in `media` of the item that is played now or was played last. */
-  index: number;
+  index: count,
   /** Positions of the items that could not be played. */
-  failed: readonly number[];
-};
+  failed: list(count),
+});
+export type PlaybackContext = Static<typeof PlaybackContext>;
 
 /** Commands of clients: the operations of the interface, and stopping the whole list. */
 export type PlaybackCommand = { type: 'stop' } | { type: PlaybackOperation };

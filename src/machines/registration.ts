@@ -1,27 +1,30 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { flag, number, object, text } from '../models/plain-schema.ts';
 import type { Registration, RegistrationStatus } from '../models/registration.ts';
-import type { RegistrationAnswer, RegistrationDetails } from '../telephony/registrations.ts';
+import { type RegistrationAnswer, RegistrationDetails } from '../telephony/registrations.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 
 /** @param startDelayMs ms before the first try, so that many lines do not register in one instant. */
 type RegistrationInput = { registration: RegistrationDetails; startDelayMs: number };
 
-export type RegistrationContext = {
-  registration: RegistrationDetails;
+export const RegistrationContext = object({
+  registration: RegistrationDetails,
   /** Counts requests, so that a late answer is not taken for that to a later one. */
-  attempt: number;
+  attempt: number,
   /** Failures in a row. */
-  failures: number;
+  failures: number,
   /** ms that are asked for: as configured, or the least that the registrar takes. */
-  expiresMs: number;
+  expiresMs: number,
   /** The registrar has asked for a longer time since it last answered otherwise: it may do so once. */
-  raised: boolean;
+  raised: flag,
   /** Time that the state waits for its next event, in ms. */
-  waitMs: number;
+  waitMs: number,
   /** Why it is not registered; '' before the first failure. */
-  reason: string;
-};
+  reason: text,
+});
+export type RegistrationContext = Static<typeof RegistrationContext>;
 
 type Told<T extends RegistrationAnswer['type']> = Omit<Extract<RegistrationAnswer, { type: T }>, 'type'> & {
   attempt: number;

@@ -1,43 +1,47 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
+import { extended, flag, number, object, optional, text } from '../models/plain-schema.ts';
 import type { TransferResult, TransferState } from '../models/transfer.ts';
 import { Cause } from '../telephony/causes.ts';
-import type { TransferHandling, TransferRequest } from '../telephony/driver.ts';
+import { TransferHandling, TransferRequest } from '../telephony/driver.ts';
 import { effect } from './effect.ts';
 import type { Expectations } from './expectations.ts';
 import type { Ignores } from './ignores.ts';
 
 /** Input of a transfer: the party's request, and the decisions about it. */
-export type TransferInput = {
-  id: string;
+const TransferInput = object({
+  id: text,
   /** Id of the channel whose far side asks. */
-  transferer: string;
-  request: TransferRequest;
-  handling: TransferHandling;
+  transferer: text,
+  request: TransferRequest,
+  handling: TransferHandling,
   /** Context that the extension is looked up in. */
-  context: string;
+  context: text,
   /** Id of the channel that will call the target. */
-  targetId: string;
+  targetId: text,
   /** Timeout of the whole transfer, in ms. */
-  timeoutMs: number;
+  timeoutMs: number,
   /** Id of the channel that would call the party back, and where, as `tech/resource`; left out where it is not to be. */
-  callBack?: { channelId: string; target: string };
+  callBack: optional(object({ channelId: text, target: text })),
   /** Time in which a phone may hang up because of the failure report, in ms; left out: not expected. */
-  hangupTimeMs?: number;
+  hangupTimeMs: optional(number),
   /**
    * The transferor consults the target first: ids of the consultation's bridge, and of the transferee's bridge. Left
    * out for blind transfers, and if the transferor made a call of its own.
    */
-  consults?: { bridgeId: string; waitingIn: string };
+  consults: optional(object({ bridgeId: text, waitingIn: text })),
   /** Requested by keys: the transferor's technology gets no reports. */
-  byKeys?: boolean;
-};
+  byKeys: optional(flag),
+});
+export type TransferInput = Static<typeof TransferInput>;
 
-export type TransferContext = TransferInput & {
+export const TransferContext = extended(TransferInput, {
   /** Whose call it belongs to, as those of playbacks and recordings. */
-  targetUri: string;
+  targetUri: text,
   /** Extension that is called. */
-  extension: string;
-};
+  extension: text,
+});
+export type TransferContext = Static<typeof TransferContext>;
 
 /** Asked by the application that carries it out. */
 export type TransferCommand =

@@ -1,22 +1,25 @@
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import type { WatcherAnswer, WatcherDetails, WatcherEnd } from '../telephony/watchers.ts';
+import { number, object, oneOf, text } from '../models/plain-schema.ts';
+import { type WatcherAnswer, WatcherDetails, type WatcherEnd } from '../telephony/watchers.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
 import { longestTimeout } from './longest-timeout.ts';
 
-export type WatcherInput = { watcher: WatcherDetails };
+export type WatcherInput = Pick<WatcherContext, 'watcher'>;
 
-export type WatcherContext = {
-  watcher: WatcherDetails;
+export const WatcherContext = object({
+  watcher: WatcherDetails,
   /** Number of NOTIFYs, to tell late responses from current ones. */
-  attempt: number;
+  attempt: number,
   /** Time before the next NOTIFY, in ms. */
-  waitMs: number;
-  /** Why it ends; '' before. */
-  end: WatcherEnd | '';
+  waitMs: number,
+  /** Why it ends (`WatcherEnd`); '' before. */
+  end: oneOf('', 'timeout', 'noresource', 'rejected', 'probation'),
   /** Why it was lost, in words; '' before. */
-  reason: string;
-};
+  reason: text,
+});
+export type WatcherContext = Static<typeof WatcherContext>;
 
 /** Result of the NOTIFY number `attempt`. */
 type Answer = { [T in WatcherAnswer['type']]: Extract<WatcherAnswer, { type: T }> }[WatcherAnswer['type']];

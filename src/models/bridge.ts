@@ -3,7 +3,7 @@ import { model, stringMap, text, texts } from './schema.ts';
 import { Timestamp } from './timestamp.ts';
 
 /** Audio modes of a bridge. */
-const bridgeTypes = ['mixing', 'holding'] as const;
+export const bridgeTypes = ['mixing', 'holding'] as const;
 export type BridgeType = (typeof bridgeTypes)[number];
 
 /** Whose picture members of a bridge see. */

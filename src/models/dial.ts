@@ -1,18 +1,22 @@
+import type { Static } from 'typebox';
+import { marked, number, object, oneOf, optional, text } from './plain-schema.ts';
+
 /** How a Dial may end, in the words of the variable DIALSTATUS. */
-export const dialOutcomes = ['ANSWER', 'BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL', 'CANCEL'] as const;
+const dialOutcomes = ['ANSWER', 'BUSY', 'CONGESTION', 'NOANSWER', 'CHANUNAVAIL', 'CANCEL'] as const;
 export type DialOutcome = (typeof dialOutcomes)[number];
 
 /** The result of a Dial for the dialplan. */
-export type DialResult = {
-  status: DialOutcome;
+export const DialResult = object({
+  status: oneOf(...dialOutcomes),
   /** The Q.850 cause of the last target that failed, if nobody answered. */
-  cause?: number;
+  cause: optional(number),
   /** The channel that answered. */
-  peer?: { name: string; number: string };
+  peer: optional(object({ name: text, number: text })),
   /** How long both were joined, in ms. */
-  answeredMs?: number;
+  answeredMs: optional(number),
   /** The answering party's subroutine released it, and the caller continues. */
-  goesOn?: true;
+  goesOn: marked,
   /** The key that the caller has left by. */
-  left?: string;
-};
+  left: optional(text),
+});
+export type DialResult = Static<typeof DialResult>;

@@ -1,25 +1,28 @@
+import type { Static } from 'typebox';
+import { number, object, optional, text } from '../models/plain-schema.ts';
 /**
  * The port between contact actors and the technology that registers and qualifies them. The technology reports
  * registrations; the contact's chart decides when to qualify and when it expires.
  */
 
 /** A contact as a REGISTER or the configuration makes it. */
-export type ContactDetails = {
+export const ContactDetails = object({
   /** Unique: `<aor>;<hash of uri>`. */
-  id: string;
+  id: text,
   /** SIP URI that requests are sent to. */
-  uri: string;
-  aor: string;
-  technology: string;
+  uri: text,
+  aor: text,
+  technology: text,
   /** The endpoint resource that the AOR belongs to, e.g. `alice`. */
-  endpoint: string;
+  endpoint: text,
   /** ms between OPTIONS; 0 = never qualified (`NonQualified`). */
-  qualifyFrequencyMs: number;
+  qualifyFrequencyMs: number,
   /** ms to wait for an answer. */
-  qualifyTimeoutMs: number;
+  qualifyTimeoutMs: number,
   /** ms until it expires; undefined = configured, never expires. */
-  expiresMs?: number;
-};
+  expiresMs: optional(number),
+});
+export type ContactDetails = Static<typeof ContactDetails>;
 
 /** Reports of a technology about its contacts. */
 export interface ContactHost {

@@ -1,3 +1,5 @@
+import type { Static } from 'typebox';
+import { object, oneOf, optional, text } from '../models/plain-schema.ts';
 import type { DigitSequence, MediaSession, ToneSignal } from './media.ts';
 import type { Party, Redirection } from './party.ts';
 import type { H264Terms, VideoCodec, VideoStatistics } from './video.ts';
@@ -58,7 +60,8 @@ export type LegReport =
 export type Report = (report: LegReport) => void;
 
 /** Who handles a party's transfers: this server, or the application in control. */
-export type TransferHandling = 'core' | 'client';
+export const TransferHandling = oneOf('core', 'client');
+export type TransferHandling = Static<typeof TransferHandling>;
 
 /** Reads who carries out transfers, in Asterisk's words (`core`, `ari-only`) or ours (`client`); undefined for another. */
 export function readTransferHandling(text: string): TransferHandling | undefined {
@@ -77,29 +80,26 @@ export function transferHandlingIn(variables: Readonly<Record<string, string>> =
 }
 
 /** A transfer request of a party: plain JSON. */
-export type TransferRequest = {
+export const TransferRequest = object({
   /** The technology's id of the request, for progress reports. */
-  id: string;
+  id: text,
   /** Extension that is asked for; '' where another call is named instead. */
-  extension: string;
+  extension: text,
   /** Context to look it up in, unless the channel says otherwise (TRANSFER_CONTEXT). */
-  context: string;
+  context: text,
   /** The target as it was asked for, e.g. `sip:200@pbx.example`. */
-  target: string;
+  target: text,
   /** The referring party (RFC 3892), if given. */
-  referredBy?: string;
-  /** The other call of the same party, whose far side is to be put through (RFC 3891). */
-  replaces?: {
-    /** The technology's id of that call (SIP Call-ID). */
-    protocolId: string;
-    localTag: string;
-    remoteTag: string;
-    /** Its channel, where it is a call of ours. */
-    channelId?: string;
-  };
+  referredBy: optional(text),
+  /**
+   * The other call of the same party, whose far side is to be put through (RFC 3891): the technology's id of that call
+   * (SIP Call-ID), and its channel, where it is a call of ours.
+   */
+  replaces: optional(object({ protocolId: text, localTag: text, remoteTag: text, channelId: optional(text) })),
   /** Who handles it, unless the channel overrides it. */
-  handling: TransferHandling;
-};
+  handling: TransferHandling,
+});
+export type TransferRequest = Static<typeof TransferRequest>;
 
 /** One stream of video as it is agreed on. */
 export type LegVideoStream = {

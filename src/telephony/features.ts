@@ -12,7 +12,7 @@ export type FeatureCodes = Readonly<Record<Feature, string>>;
 /** Features by keys during an attended transfer: complete it (`atxfercomplete`), or abort it (`atxferabort`). */
 export const consultationFeatures = ['atxferabort', 'atxfercomplete'] as const;
 
-export type ConsultationFeature = (typeof consultationFeatures)[number];
+type ConsultationFeature = (typeof consultationFeatures)[number];
 
 /** The keys that stand for each; '' = none. */
 export type ConsultationCodes = Readonly<Record<ConsultationFeature, string>>;

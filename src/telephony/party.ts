@@ -1,27 +1,31 @@
+import type { Static } from 'typebox';
+import { list, number, object, optional, text, word } from '../models/plain-schema.ts';
 /** A party's identity as channels show it; empty strings where nothing is known. */
-export type Party = {
-  name: string;
-  number: string;
+export const Party = object({
+  name: text,
+  number: text,
   /** Presentation and screening (Q.931 4.5.10): 0x20 restricted, 0x43 unavailable; allowed where left out. */
-  presentation?: number;
-};
+  presentation: optional(number),
+});
+export type Party = Static<typeof Party>;
 
 /** The redirection of a call: its earlier targets (RFC 5806, RFC 7044). */
-export type Redirection = {
+export const Redirection = object({
   /** The last redirecting party. */
-  from: Party;
+  from: Party,
   /** The originally called party. */
-  orig?: Party;
+  orig: optional(Party),
   /** The last target. */
-  to?: Party;
+  to: optional(Party),
   /** Why, the last time and the first, in Asterisk's words. */
-  reason?: RedirectReason;
-  origReason?: RedirectReason;
+  reason: optional(word<RedirectReason>()),
+  origReason: optional(word<RedirectReason>()),
   /** How often. */
-  count?: number;
+  count: optional(number),
   /** Targets of forwarded calls, as far as this server knows, in order. */
-  followed?: readonly string[];
-};
+  followed: optional(list(text)),
+});
+export type Redirection = Static<typeof Redirection>;
 
 /** Reasons of redirection, in Asterisk's words: busy, no answer, unconditional, and others. */
 export const redirectReasons = [

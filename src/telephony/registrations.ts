@@ -1,31 +1,34 @@
+import type { Static } from 'typebox';
+import { number, object, optional, text } from '../models/plain-schema.ts';
 /**
  * The port between the registrations that call control keeps as actors and the technology that makes them. The technology
  * sends what is asked; the registration's chart decides when it is sent, sent again, and given up.
  */
 
 /** A registration of an endpoint at a provider. */
-export type RegistrationDetails = {
+export const RegistrationDetails = object({
   /** Unique: endpoint, registrar and registered user. */
-  id: string;
-  technology: string;
+  id: text,
+  technology: text,
   /** The endpoint resource whose line it is. */
-  endpoint: string;
+  endpoint: text,
   /** URI of the registrar. */
-  server: string;
+  server: text,
   /** URI that is registered: the address of record. */
-  client: string;
+  client: text,
   /** ms that are asked for. */
-  expiresMs: number;
+  expiresMs: number,
   /** Shortest time before a registration is refreshed, in ms, even if it ends earlier; left out by older versions. */
-  shortestRefreshMs?: number;
+  shortestRefreshMs: optional(number),
   /** ms before the second try; doubled with every failure, up to the longest. */
-  retryMs: number;
-  longestRetryMs: number;
+  retryMs: number,
+  longestRetryMs: number,
   /** ms before another try after a refusal for good; 0 = none. */
-  rejectedRetryMs: number;
+  rejectedRetryMs: number,
   /** The technology answers within so many ms, though no server does; as usual when left out. */
-  longestAnswerMs?: number;
-};
+  longestAnswerMs: optional(number),
+});
+export type RegistrationDetails = Static<typeof RegistrationDetails>;
 
 /** Result of a REGISTER. */
 export type RegistrationAnswer =

@@ -1,22 +1,25 @@
+import type { Static } from 'typebox';
+import { list, number, object, text } from '../models/plain-schema.ts';
 /**
  * The port between watcher actors and the technology of subscriptions. The technology accepts subscriptions and sends
  * NOTIFYs; the watcher's chart decides when, and when they end.
  */
 
 /** A phone's subscription, until it expires. */
-export type WatcherDetails = {
+export const WatcherDetails = object({
   /** Unique: that of the dialog which the subscription made. */
-  id: string;
-  technology: string;
+  id: text,
+  technology: text,
   /** The endpoint resource that subscribed. */
-  endpoint: string;
+  endpoint: text,
   /** Its topics, in lower case: `device:pjsip/alice`, `mailbox:alice`. Each change causes a NOTIFY. */
-  topics: readonly string[];
+  topics: list(text),
   /** Lifetime in ms unless renewed; 0: a single NOTIFY. */
-  expiresMs: number;
+  expiresMs: number,
   /** Shortest interval between NOTIFYs, in ms. */
-  intervalMs: number;
-};
+  intervalMs: number,
+});
+export type WatcherDetails = Static<typeof WatcherDetails>;
 
 /** Reason of a subscription's end, for the subscriber (RFC 6665 4.1.3). */
 export type WatcherEnd =

@@ -1,0 +1,38 @@
+import Type, {
+  type Static,
+  type TEnum,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+} from 'typebox';
+
+/** Short words for the schemas of plain data that is saved. Types follow from them: `Static<typeof Schema>`. */
+
+export const text = Type.String();
+export const number = Type.Number();
+export const count = Type.Integer({ minimum: 0 });
+export const flag = Type.Boolean();
+/** Present and true, or left out. */
+export const marked = Type.Optional(Type.Literal(true));
+export const textMap = Type.Record(Type.String(), Type.String());
+export const optional = Type.Optional;
+export const object = Type.Object;
+
+/** An optional member that may also be there and undefined. */
+export const maybe = <S extends TSchema>(schema: S) =>
+  Type.Optional(schema) as unknown as TOptional<TUnsafe<Static<S> | undefined>>;
+
+/** A list that is replaced, never changed. */
+export const list = <S extends TSchema>(element: S, least = 0) =>
+  Type.Immutable(Type.Array(element, least > 0 ? { minItems: least } : {}));
+
+export const oneOf = <W extends string[]>(...words: readonly [...W]) => Type.Enum([...words]) as unknown as TEnum<W>;
+
+/** A text with a narrower type. The check takes any text: other versions may have other words. */
+export const word = <W extends string>() => text as unknown as TUnsafe<W>;
+
+/** The object with more members, or others of the same name. */
+export const extended = <A extends TProperties, B extends TProperties>(base: { properties: A }, more: B) =>
+  Type.Object({ ...base.properties, ...more }) as unknown as TObject<Omit<A, keyof B> & B>;
