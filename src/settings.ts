@@ -287,6 +287,7 @@ const userAgent = (name: string): string => (name.includes('/') ? name : `${name
 
 /** Terms of browsers that call without SIP. */
 export const browserSettings = ({ media }: Config) => ({
+  ice: media.webrtc.ice,
   codecs: media.webrtc.formats,
   video: { codecs: media.webrtc.video_codecs, most: media.webrtc.max_video_streams },
   opus: opusTerms(media.opus),
@@ -294,8 +295,7 @@ export const browserSettings = ({ media }: Config) => ({
 });
 
 export const sipSettings = ({ sip, media }: Config): SipConfig => ({
-  ...defaultSipConfig,
-  opus: opusTerms(media.opus),
+  ...{ ...defaultSipConfig, ice: media.webrtc.ice, opus: opusTerms(media.opus) },
   userAgent: userAgent(sip.user_agent),
   realm: sip.realm,
   algorithms: sip.digest_algorithms,

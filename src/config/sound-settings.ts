@@ -153,6 +153,11 @@ export const media = group(
     }),
     webrtc: group(
       {
+        ice: choice(['lite', 'full'], {
+          default: 'full',
+          description:
+            'ICE of the server (RFC 8445). full: it checks the candidates of browsers, too, and so opens filters and NATs before it. lite: it only answers their checks; its UDP ports have to be open to all.',
+        }),
         handshake_timeout: number(1, 60, {
           default: 10,
           unit: 's',

@@ -73,8 +73,12 @@ export type WebrtcTransport = {
   readonly fingerprint: Fingerprint;
   /** Addresses that it may have: a TURN server lets packets of these through. */
   readonly places?: readonly string[];
-  /** The far side is lite: it answers our checks of these, and makes none (RFC 8445 6.1.1). */
+  /** We are a full agent, and check these candidates of the far side; left out: we are lite (RFC 8445 2.5). */
   readonly checked?: readonly RemoteCandidate[];
+  /** The far side is lite: it answers our checks, and makes none (RFC 8445 6.1.1). */
+  readonly isFarLite?: true;
+  /** The far side chooses the pair, unless a conflict of roles says otherwise. Left out: we do, if we are full. */
+  readonly isControlled?: true;
   /** Which side of DTLS we are; left out: the server. */
   readonly role?: 'client';
   /** Left out before the handshake is over. */

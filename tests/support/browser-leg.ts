@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { SrtpKeys } from '../../src/lib/srtp.ts';
 import type { PacketListener, PacketSocket } from '../../src/media/rtp/sockets.ts';
 import { SecurePair } from '../../src/media/srtp/secure-pair.ts';
+import { readCheck, writeCheckAnswer } from '../../src/media/webrtc/checks.ts';
 import { type Identity, identityOf } from '../../src/media/webrtc/dtls-end.ts';
 import { handshakeType } from '../../src/media/webrtc/messages.ts';
 import { certifiedKey, DtlsClient, fingerprintOf } from './dtls-client.ts';
@@ -127,10 +128,17 @@ export class BrowserLeg {
 
   #receive(datagram: Buffer): void {
     const first = datagram[0] ?? 255;
-    if (first < 4) this.#greet(1);
-    else if (first >= 20 && first < 64) this.#shakeHands(datagram);
+    if (first < 4) {
+      this.#answerCheck(datagram);
+      this.#greet(1);
+    } else if (first >= 20 && first < 64) this.#shakeHands(datagram);
     else this.#inside?.(datagram, this.#server.address, this.#server.port);
     for (const look of [...this.#looks]) look();
+  }
+
+  #answerCheck(datagram: Buffer): void {
+    const { address, port, ...server } = this.#server;
+    if (readCheck(datagram, ours, server)) this.#out(writeCheckAnswer(datagram, { address, port }, ours.password)!);
   }
 
   /** The first ClientHello follows the first check, the second one the cookie. */

@@ -185,8 +185,14 @@ export class BrowserPages {
     return this.#served.origin;
   }
 
-  async page(): Promise<Page> {
-    const page = await (await this.#browser.newContext()).newPage();
+  /** @param isElsewhere the browser is in another network: this process fetches the page for it. */
+  async page(isElsewhere = false): Promise<Page> {
+    const context = await this.#browser.newContext();
+    if (isElsewhere) {
+      await context.grantPermissions(['local-network-access']);
+      await context.route(`${this.origin}/**`, async (route) => route.fulfill({ response: await route.fetch() }));
+    }
+    const page = await context.newPage();
     page.setDefaultTimeout(patienceMs);
     page.on('console', (message) => this.said.push(message.text()));
     page.on('pageerror', (error) => this.said.push(String(error)));

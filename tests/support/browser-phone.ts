@@ -94,9 +94,9 @@ export class BrowserPhones {
     return this.#pages.explain();
   }
 
-  /** A page whose phone is registered. @param at `address:port` of SIP over WebSockets. */
-  async register(at: string, name: string, secret: string): Promise<Page> {
-    const page = await this.#pages.page();
+  /** A page whose phone is registered. @param at `address:port` of SIP over WebSockets. @param isElsewhere as of pages. */
+  async register(at: string, name: string, secret: string, isElsewhere = false): Promise<Page> {
+    const page = await this.#pages.page(isElsewhere);
     await page.evaluate(`phone.start(${JSON.stringify(at)}, ${JSON.stringify(name)}, ${JSON.stringify(secret)})`);
     return page;
   }

@@ -28,6 +28,7 @@ type Check = {
   password?: string;
   nominates?: boolean;
   role?: number;
+  tiebreaker?: Uint8Array;
   more?: Buffer[];
   type?: number;
 };
@@ -38,12 +39,13 @@ export function check({
   password = iceLocal.password,
   nominates,
   role = 0x802a,
+  tiebreaker = Buffer.alloc(8, 1),
   more = [],
   type = 1,
 }: Check = {}) {
   const attributes = Buffer.concat([
     attributeOf(0x0006, Buffer.from(username)),
-    attributeOf(role, Buffer.alloc(8, 1)),
+    attributeOf(role, tiebreaker),
     attributeOf(0x0024, Buffer.alloc(4, 1)),
     ...(nominates ? [attributeOf(0x0025, Buffer.alloc(0))] : []),
     ...more,

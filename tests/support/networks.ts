@@ -2,8 +2,10 @@ import { execFileSync } from 'node:child_process';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' });
 
+/** An Ethernet address that nobody has. */
+const nobody = '02:00:00:00:00:99';
 /** What this process and its hosts share: the address of the process. */
-const ownAddress = '10.77.0.254';
+export const ownAddress = '10.77.0.254';
 
 /**
  * Why this machine has no such networks, or undefined. They need namespaces, virtual Ethernet and bridges of the kernel.
@@ -58,11 +60,16 @@ export class Networks {
     return ['nsenter', `--net=/run/netns/${host}`];
   }
 
+  /** The packets of a host to one address are lost, or no longer; those to the host are not. */
+  mute(host: string, address: string, isMute: boolean): void {
+    const neighbour = ['-n', host, 'neighbour', isMute ? 'replace' : 'del', address];
+    ip(...neighbour, ...(isMute ? ['lladdr', nobody, 'nud', 'permanent'] : []), 'dev', 'eth0');
+  }
+
   /** Nothing passes any more between a host and others, and nobody is told. */
   cut(host: string, others: readonly string[]): void {
     this.#neighbours(host, others, (on, address) =>
-      // An Ethernet address that nobody has.
-      ip('-n', on, 'neighbour', 'replace', address, 'lladdr', '02:00:00:00:00:99', 'dev', 'eth0', 'nud', 'permanent'),
+      ip('-n', on, 'neighbour', 'replace', address, 'lladdr', nobody, 'dev', 'eth0', 'nud', 'permanent'),
     );
   }
 

@@ -184,14 +184,14 @@ export class Call {
     return next;
   }
 
-  /** The server finds us by our checks: it needs none of our candidates, unless a TURN server lets none through without. */
+  /** A lite server finds us by our checks, unless a TURN server lets none through without. A full one checks our candidates, too. */
   async #offer(method: string, path: string): Promise<Response> {
     const { connection } = this;
     await connection.setLocalDescription();
     const response = await this.#parts.server.ask(method, path, connection.localDescription?.sdp ?? '');
     const sdp = await response.text();
     await connection.setRemoteDescription({ type: 'answer', sdp });
-    if (sdp.includes(' typ relay')) {
+    if (sdp.includes(' typ relay') || !sdp.includes('a=ice-lite')) {
       if (connection.iceGatheringState === 'complete') this.#trickle();
       else connection.onicegatheringstatechange = () => this.#trickle();
     }

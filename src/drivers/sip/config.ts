@@ -113,6 +113,8 @@ export type SipConfig = {
   t2Ms: number;
   /** SHA-256 of the certificate that browsers see, as SDP writes it. */
   fingerprint?: string;
+  /** Our side of ICE with browsers; left out: lite. */
+  ice?: 'lite' | 'full';
   /** Our address as a peer sees it, to put into SDP instead of the media plane's own (behind a NAT); undefined: its own. */
   outside?: (peer: string | undefined) => string | undefined;
   /** Bounds on phones that watch something. Times in seconds are as on the wire. */

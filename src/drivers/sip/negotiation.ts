@@ -1,4 +1,5 @@
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
+import type { RemoteCandidate } from '../../lib/webrtc.ts';
 import type { OfferRefusal } from '../../sip/dialog/usage-handlers.ts';
 import { warningHeader } from '../../sip/message/warning.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -85,8 +86,8 @@ export interface Negotiation {
   fork(silent: boolean, from?: NegotiationData): Negotiation;
   /** Applies results to the session from now on. */
   speakUp(): void;
-  /** Further addresses that the far side may have: see {@link WebrtcTransport}. Ignored where nothing is relayed. */
-  addPlaces(places: readonly string[]): void;
+  /** Further candidates of the far side (trickle): see {@link WebrtcTransport}. Ignored where nothing of ours needs them. */
+  addCandidates(candidates: readonly RemoteCandidate[]): void;
   /** Other terms from the next offer or answer on. */
   change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
   /** The result; undefined before. */
@@ -216,12 +217,20 @@ class CallNegotiation implements Negotiation {
     this.#configureAll();
   }
 
-  addPlaces(places: readonly string[]): void {
+  addCandidates(candidates: readonly RemoteCandidate[]): void {
     const { webrtc } = this.#agreed ?? {};
-    if (!this.#agreed || !webrtc?.places) return;
-    const all = [...new Set([...webrtc.places, ...places])].slice(0, MAX_CANDIDATES);
-    if (all.length === webrtc.places.length) return;
-    this.#agreed = { ...this.#agreed, webrtc: { ...webrtc, places: all } };
+    if (!this.#agreed || !webrtc) return;
+    const { places, checked } = webrtc;
+    const allPlaces = places && [...new Set([...places, ...candidates.map(({ address }) => address)])];
+    const others = candidates.filter(
+      ({ address, port }) => !checked?.some((known) => known.address === address && known.port === port),
+    );
+    const more = {
+      ...(allPlaces && { places: allPlaces.slice(0, MAX_CANDIDATES) }),
+      ...(checked && { checked: [...checked, ...others].slice(0, MAX_CANDIDATES) }),
+    };
+    if (more.places?.length === places?.length && more.checked?.length === checked?.length) return;
+    this.#agreed = { ...this.#agreed, webrtc: { ...webrtc, ...more } };
     this.#configure(this.#agreed);
   }
 

@@ -127,6 +127,7 @@ export const encryptionOf = ({ webrtc, mediaEncryption }: EndpointConfig): SrtpP
 export const srtpPolicy = ({ stack, config }: Services, endpoint: EndpointConfig): SrtpPolicy => ({
   mode: encryptionOf(endpoint),
   fingerprint: config.fingerprint,
+  ice: config.ice,
   random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
 });
 

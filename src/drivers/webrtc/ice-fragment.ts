@@ -1,5 +1,5 @@
-import { addressOctets } from '../../lib/addresses.ts';
-import type { IceCredentials } from '../../lib/webrtc.ts';
+import type { IceCredentials, RemoteCandidate } from '../../lib/webrtc.ts';
+import { candidatesIn } from '../../sip/sdp/webrtc.ts';
 
 /** Lines of a description that say something of ICE (RFC 8840 section 9). */
 const kept = /^(?:a=(?:ice-lite|group:BUNDLE|mid:|ice-ufrag:|ice-pwd:|candidate:|end-of-candidates)|m=)/;
@@ -23,15 +23,19 @@ export function credentialsIn(text: string): IceCredentials | undefined {
     : undefined;
 }
 
-/** Candidates that are read of one fragment. */
-const mostCandidates = 16;
+/** Its foundation, component, transport, priority, address and port (RFC 8839 5.1). */
+const candidateLine = /^a=candidate:(\S+) (\d+) (\S+) (\d+) (\S+) (\d+) typ (\S+)/;
 
-/** Addresses of the candidates of a fragment. Names, also those of mDNS, are none. */
-export const placesIn = (text: string): string[] =>
-  linesOf(text)
-    .flatMap((line) => /^a=candidate:\S+ 1 \S+ \d+ (\S+) \d+ typ /.exec(line)?.[1] ?? [])
-    .filter((address) => addressOctets(address) !== undefined)
-    .slice(0, mostCandidates);
+/** The candidates of a fragment, as of a description. */
+export const candidatesOf = (text: string): readonly RemoteCandidate[] =>
+  candidatesIn({
+    candidates: linesOf(text).flatMap((line) => {
+      const [, foundation = '', component, transport = '', priority, ip = '', port, type = ''] =
+        candidateLine.exec(line) ?? [];
+      const numbers = { component: Number(component), priority: Number(priority), port: Number(port) };
+      return type === '' ? [] : [{ foundation, ...numbers, transport, ip, type }];
+    }),
+  });
 
 /** The same description with other credentials in all of its sections. */
 export const withCredentials = (sdp: string, { ufrag, password }: IceCredentials): string =>

@@ -18,7 +18,7 @@ import { PendingSession } from '../pending-session.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 import { VideoStreams, type VideoStreamsData, videoLinesIn } from '../sip/leg-video.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from '../sip/negotiation.ts';
-import { credentialsIn, fragmentOf, isDescription, placesIn, withCredentials } from './ice-fragment.ts';
+import { candidatesOf, credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
 
 /** What legs of browsers share. */
 export type WebrtcServices = {
@@ -27,6 +27,8 @@ export type WebrtcServices = {
   log: Logger;
   /** SHA-256 of the certificate that browsers see, as SDP writes it. */
   fingerprint: string | undefined;
+  /** Our side of ICE; left out: lite. */
+  ice?: 'lite' | 'full';
   /** Formats, the preferred one first. */
   codecs: readonly AudioCodec[];
   /** Codecs of video, the preferred one first, and how many streams there may be. */
@@ -197,7 +199,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
   }
 
   /**
-   * Takes another offer, or a fragment with ICE alone: candidates are let through a relay of ours, other credentials restart ICE.
+   * Takes another offer, or a fragment with ICE alone: candidates are checked and let through a relay of ours, other credentials restart ICE.
    * @throws DriverError (rejects) `format`, `data` for credentials of the past.
    */
   async change(
@@ -212,7 +214,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     const said = credentialsIn(body);
     if (!said) throw new DriverError('format', 'it is neither a description nor a fragment with ICE credentials');
     if (said.ufrag === credentialsIn(this.#offer)?.ufrag) {
-      this.#negotiation?.addPlaces(placesIn(body));
+      this.#negotiation?.addCandidates(candidatesOf(body));
       const { sdp: _sdp, ...rest } = this.#said('');
       return { ...rest, isFragment: true };
     }
@@ -291,7 +293,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
 
   #begin(session: RtpSession, peer: string | undefined): Negotiation {
     const { services, codecs, from } = this.#options;
-    const { ids, fingerprint, opus } = services;
+    const { ids, fingerprint, ice, opus } = services;
     return createNegotiation({
       session,
       address: addressFor(services, session, peer),
@@ -300,7 +302,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       video: this.video,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
-        ...{ mode: 'webrtc', fingerprint, peer, candidates: session.local.candidates, ssrc: session.local.ssrc },
+        ...{ mode: 'webrtc', fingerprint, ice, peer, candidates: session.local.candidates, ssrc: session.local.ssrc },
         random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
       },
       // A browser names no hosts: ICE finds it.

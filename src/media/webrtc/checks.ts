@@ -8,17 +8,23 @@ const understood: readonly number[] = [
   attribute.priority,
   attribute.useCandidate,
 ];
+const roles = ['controlled', 'controlling'] as const;
 const bindingRequest = 0x0001;
 const bindingSuccess = 0x0101;
 const bindingError = 0x0111;
 /** Of a candidate that the far side would learn by a check: peer-reflexive, of the one component (RFC 8445 7.1.1). */
 const checkPriority = 2 ** 24 * 110 + 2 ** 8 * 65_535 + 255;
 
+/** Which side chooses the pair: the controlling one (RFC 8445 6.1.1). */
+export type IceRole = 'controlling' | 'controlled';
+
 /** A connectivity check whose sender knows our password. */
 type Check = {
   readonly nominates: boolean;
-  /** Its sender takes the role that a lite agent always has (RFC 8445 7.3.1.1). */
-  readonly isControlled: boolean;
+  /** The role of its sender; undefined: it says none. */
+  readonly role: IceRole | undefined;
+  /** Of the sender: it decides where both have one role. */
+  readonly tiebreaker: Uint8Array;
   /** Attributes that a reader has to understand, and we do not. */
   readonly unknown: readonly number[];
 };
@@ -46,9 +52,11 @@ export function ufragIn(octets: Uint8Array): string | undefined {
 
 function checkOf(found: ReadonlyMap<number, Buffer>, username: string): Check | undefined {
   if (found.get(attribute.username)?.toString() !== username) return undefined;
+  const role = roles.find((each) => found.has(attribute[each]));
   return {
     nominates: found.has(attribute.useCandidate),
-    isControlled: found.has(attribute.controlled),
+    role,
+    tiebreaker: (role && found.get(attribute[role])) ?? Buffer.alloc(0),
     unknown: [...found.keys()].filter((type) => type < 0x8000 && !understood.includes(type)),
   };
 }
@@ -64,7 +72,7 @@ export function writeCheckAnswer(
 }
 
 /** The refusal of a check: 487 Role Conflict, or 420 with the attributes that are unknown. */
-export function writeCheckRefusal(request: Uint8Array, { unknown }: Check, password: string): Buffer {
+export function writeCheckRefusal(request: Uint8Array, { unknown }: Pick<Check, 'unknown'>, password: string): Buffer {
   const code = unknown.length > 0 ? 420 : 487;
   const list = unknown.slice(0, 2);
   const refusal = Buffer.alloc(headerOctets + 8 + (list.length > 0 ? 8 : 0));
@@ -81,17 +89,19 @@ export function writeCheckRefusal(request: Uint8Array, { unknown }: Check, passw
   return proved(refusal, password);
 }
 
-/** A check of a controlling agent (RFC 8445 7.1). @param nominates media shall take this pair. */
+/** A check of a full agent (RFC 8445 7.1). @param nominates media shall take this pair. */
 export function writeCheck({
   id,
   local,
   remote,
+  role,
   tiebreaker,
   nominates,
 }: {
   id: Uint8Array;
   local: IceCredentials;
   remote: IceCredentials;
+  role: IceRole;
   tiebreaker: Uint8Array;
   nominates: boolean;
 }): Buffer {
@@ -99,17 +109,25 @@ export function writeCheck({
   priority.writeUInt32BE(checkPriority);
   const check = writeMessage(bindingRequest, id, [
     [attribute.username, Buffer.from(`${remote.ufrag}:${local.ufrag}`)],
-    [attribute.controlling, tiebreaker],
+    [attribute[role], tiebreaker],
     [attribute.priority, priority],
     ...(nominates ? [[attribute.useCandidate, Buffer.alloc(0)] as const] : []),
   ]);
   return proved(check, remote.password);
 }
 
-/** Whether a message says that a check has come, and proves that its sender knows the password (RFC 8445 7.2.5). */
-export function isCheckAnswer(octets: Uint8Array, password: string): boolean {
+/**
+ * Reads the answer to a check, whose sender proves to know the password (RFC 8445 7.2.5): it has come, or both sides have one
+ * role (487). Undefined for anything else.
+ */
+export function readCheckAnswer(octets: Uint8Array, password: string): 'granted' | 'conflict' | undefined {
   const message = Buffer.from(octets.buffer, octets.byteOffset, octets.length);
-  if (!isStun(message) || message.readUInt16BE() !== bindingSuccess) return false;
-  const integrity = attributesOf(message)?.find(({ type }) => type === attribute.integrity);
-  return integrity !== undefined && hasIntegrity(message, integrity, password);
+  if (!isStun(message)) return undefined;
+  const attributes = attributesOf(message);
+  const integrity = attributes?.find(({ type }) => type === attribute.integrity);
+  if (!integrity || !hasIntegrity(message, integrity, password)) return undefined;
+  if (message.readUInt16BE() === bindingSuccess) return 'granted';
+  const error = attributes?.find(({ type, at }) => type === attribute.errorCode && at < integrity.at)?.value;
+  const isConflict = error && error.length >= 4 && (error[2]! & 7) * 100 + error[3]! === 487;
+  return message.readUInt16BE() === bindingError && isConflict ? 'conflict' : undefined;
 }

@@ -8,12 +8,11 @@ import type { PacketAddress } from '../rtp/source-lock.ts';
 import type { SessionMemory } from '../session-memory.ts';
 import { forgetIndices, SecurePair } from '../srtp/secure-pair.ts';
 import type { Bundle } from './bundle.ts';
-import { ControllingChecks } from './controlling-checks.ts';
 import { DtlsClient } from './dtls-client.ts';
 import type { DtlsEnd, DtlsOptions, Identity } from './dtls-end.ts';
 import { DtlsServer } from './dtls-server.ts';
 import type { Gathering } from './gathering.ts';
-import { IceLite } from './ice-lite.ts';
+import { IceAgent } from './ice-agent.ts';
 import type { TcpOut } from './tcp-out.ts';
 
 type WebrtcPairOptions = {
@@ -28,7 +27,7 @@ type WebrtcPairOptions = {
   readonly tcp?: TcpOut | undefined;
   /** See {@link DtlsOptions}. */
   readonly handshakeMs: number;
-  /** See {@link IceLiteOptions}. */
+  /** See {@link IceAgentOptions}. */
   readonly consentMs: number;
   /** Media goes to and comes from this address; undefined: nothing may be sent. */
   readonly selected: (source: PacketAddress | undefined) => void;
@@ -55,9 +54,7 @@ export class WebrtcPair implements PortPair {
   readonly rtcp: PacketSocket;
   readonly #plain: PacketSocket;
   readonly #options: WebrtcPairOptions;
-  readonly #ice: IceLite;
-  /** Our own checks, where the far side makes none. */
-  #checks: ControllingChecks | undefined;
+  readonly #ice: IceAgent;
   /** The transport of SRTP: this port without STUN and DTLS. */
   readonly #inner: PortPair;
   #transport: WebrtcTransport;
@@ -75,11 +72,11 @@ export class WebrtcPair implements PortPair {
     this.#plain = plain;
     this.#options = options;
     this.#transport = transport;
-    this.#ice = new IceLite(transport, {
+    this.#ice = new IceAgent(transport, {
       ...{ clock: options.clock, consentMs: options.consentMs },
       expired: () =>
         options.ended(
-          this.#checks
+          this.#ice.isFull
             ? 'the far side no longer answers connectivity checks'
             : 'the browser has stopped its connectivity checks',
         ),
@@ -105,7 +102,6 @@ export class WebrtcPair implements PortPair {
     });
     options.gathering?.listen((packet, address, port) => this.#hear(packet, { address, port, via: 'relay' }));
     options.gathering?.permit(transport.places ?? []);
-    this.#check(established?.source);
   }
 
   /** Packets go by a relay or by TCP: the port cannot send them. */
@@ -124,7 +120,6 @@ export class WebrtcPair implements PortPair {
     this.#transport = transport;
     this.#ice.use(transport);
     this.#options.gathering?.permit(transport.places ?? []);
-    this.#check();
     const { fingerprint, role } = transport;
     if (isDeepStrictEqual(before.fingerprint, fingerprint) && before.role === role) return;
     this.#dtls?.close();
@@ -139,26 +134,9 @@ export class WebrtcPair implements PortPair {
   close(): void {
     this.#dtls?.close();
     this.#ice.close();
-    this.#checks?.close();
     this.#secure = undefined;
     this.#options.bundle.end();
     this.#plain.listen(undefined);
-  }
-
-  /** Checks the far side's candidates, unless it checks ours. @param found where another process has found it. */
-  #check(found?: IceAddress): void {
-    const transport = this.#transport;
-    if (transport.checked && this.#checks) {
-      this.#checks.use(transport);
-      return;
-    }
-    this.#checks?.close();
-    const options = {
-      clock: this.#options.clock,
-      send: (datagram: Uint8Array, to: IceAddress) => this.#send(datagram, to),
-      found: (source: IceAddress, isNominated: boolean) => this.#ice.found(source, isNominated),
-    };
-    this.#checks = transport.checked && new ControllingChecks(transport, options, found);
   }
 
   #openDtls(): DtlsEnd {
@@ -224,7 +202,7 @@ export class WebrtcPair implements PortPair {
   #receive(packet: Uint8Array, source: IceAddress): void {
     const [first = 255] = packet;
     if (first < 4) {
-      if (!this.#checks?.receive(packet, source)) this.#ice.receive(packet, source);
+      this.#ice.receive(packet, source);
     } else if (first >= 20 && first < 64) {
       if (!this.#ice.isProved(source)) return;
       this.#dtlsFrom = source;

@@ -144,7 +144,7 @@ export function writeOffer(session: SdpSession, local: LocalMedia, direction: Di
   const events = rates.map((rate) => ({ payloadType: ofEvents(rate), rate }));
   const mode = local.srtp?.mode ?? 'off';
   const { lines, audioLine } = withAudio(session, newLine(mode));
-  const webrtc = mode === 'webrtc' && local.srtp ? toldWebrtc(session.webrtc, undefined, local.srtp.random) : undefined;
+  const webrtc = mode === 'webrtc' && local.srtp ? toldWebrtc(session.webrtc, undefined, local.srtp) : undefined;
   const isSecret = mode === 'required' || mode === 'best_effort' || session.keys !== undefined;
   const keys = local.srtp && isSecret ? offerKeys(session.keys ?? {}, local.srtp) : undefined;
   const audio = { formats, direction, events: local.telephoneEvents ? events : [], sdes: offeredLines(keys ?? {}) };
@@ -280,7 +280,7 @@ function missingKeys(remote: AudioStream, line: SdesLine | undefined, { srtp }: 
 
 /** Our side of ICE for an offer of a browser. */
 const iceBeside = ({ webrtc }: AudioStream, session: SdpSession, { srtp }: LocalAudio): Pick<SdpSession, 'webrtc'> =>
-  webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc, srtp.random) } : {};
+  webrtc && srtp ? { webrtc: toldWebrtc(session.webrtc, webrtc, srtp) } : {};
 
 /** What is agreed on with a browser. */
 const transportOf = (

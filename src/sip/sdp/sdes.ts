@@ -17,6 +17,8 @@ export type SrtpPolicy = {
   readonly candidates?: readonly LocalCandidate[] | undefined;
   /** The source of our audio, for `webrtc`. */
   readonly ssrc?: number | undefined;
+  /** Our side of ICE, for `webrtc`; left out: lite. */
+  readonly ice?: 'lite' | 'full' | undefined;
   /** Where the far side's signalling comes from: its media may come from there, too. */
   readonly peer?: string | undefined;
   /** So many random octets, in base64. */

@@ -140,8 +140,18 @@ export type ToldWebrtc = {
   readonly local: IceCredentials;
   readonly remote?: IceCredentials;
   readonly role?: DtlsRole;
-  /** The far side is lite, so we are not (RFC 8445 6.1.1). */
+  /** We are a full agent of ICE: by the settings, or because the far side is lite (RFC 8445 6.1.1). */
   readonly isFull?: true;
+  /** The far side made the first offer, and is full: it chooses (RFC 8445 6.1.1). */
+  readonly isControlled?: true;
+};
+
+/** What offers and answers need to know of our side. */
+type IcePolicy = {
+  /** So many random octets, in base64. */
+  readonly random: (octets: number) => string;
+  /** Left out: lite, unless the far side is. */
+  readonly ice?: 'lite' | 'full' | undefined;
 };
 
 const hashes: Readonly<Record<string, readonly [Fingerprint['hash'], octets: number]>> = {
@@ -170,7 +180,8 @@ export function readWebrtc(media: RawMedia, session: RawSession): RemoteWebrtc |
 /** Candidates of one far side that are read. Names, also those of mDNS, are never looked up. */
 export const MAX_CANDIDATES = 16;
 
-function candidatesIn({ candidates = [] }: RawMedia): RemoteCandidate[] {
+/** Candidates of a media section by UDP, each address once. */
+export function candidatesIn({ candidates = [] }: Pick<RawMedia, 'candidates'>): RemoteCandidate[] {
   const found = new Map<string, RemoteCandidate>();
   for (const { component, transport, ip, port: said, priority: told } of candidates) {
     const [address, port, priority] = [String(ip), Number(said), Number(told)];
@@ -202,7 +213,7 @@ const passwordOctets = 24;
 export function toldWebrtc(
   told: ToldWebrtc | undefined,
   far: RemoteWebrtc | undefined,
-  random: (octets: number) => string,
+  { random, ice }: IcePolicy,
 ): ToldWebrtc {
   const remote = far?.ice;
   const before = told?.remote;
@@ -210,13 +221,20 @@ export function toldWebrtc(
   const local = told && isSame ? told.local : { ufrag: random(ufragOctets), password: random(passwordOctets) };
   const known = remote ?? before;
   const role = far ? roleBeside(far, told?.role) : told?.role;
-  const isFull = far ? far.isLite : told?.isFull;
-  return { local, ...(known && { remote: known }), ...(role && { role }), ...(isFull && { isFull }) };
+  const isFull = ice === 'full' || (far ? far.isLite : told?.isFull);
+  const isControlled = told ? told.isControlled : far !== undefined;
+  return {
+    local,
+    ...(known && { remote: known }),
+    ...(role && { role }),
+    ...(isFull && { isFull }),
+    ...(isControlled && { isControlled }),
+  };
 }
 
 /** The transport that is agreed on. @param policy says what else we have, and where the far side's signalling is. */
 export function agreedWebrtc(
-  { local, role }: ToldWebrtc,
+  { local, role, isFull, isControlled }: ToldWebrtc,
   far: RemoteWebrtc,
   { candidates = [], peer }: { candidates?: readonly LocalCandidate[] | undefined; peer?: string | undefined } = {},
 ): WebrtcTransport {
@@ -228,7 +246,9 @@ export function agreedWebrtc(
     remote: far.ice,
     fingerprint: far.fingerprint,
     ...(isRelayed && { places: [...places] }),
-    ...(far.isLite && { checked: far.candidates }),
+    ...((isFull || far.isLite) && { checked: far.candidates }),
+    ...(far.isLite && { isFarLite: true }),
+    ...(isFull && isControlled && !far.isLite && { isControlled }),
     ...(roleBeside(far, role) === 'client' && { role: 'client' }),
   };
 }
@@ -259,7 +279,7 @@ function candidatesOf({ address, port, candidates }: Base) {
   });
 }
 
-/** What our media section says of ICE and DTLS: the candidates of a lite agent, and our side of DTLS. @param ssrc of our audio. */
+/** What our media section says of ICE and DTLS: our candidates, and our side of DTLS. @param ssrc of our audio. */
 export const webrtcAttributes = (
   { local, role }: ToldWebrtc,
   { fingerprint, track, ssrc, ...base }: Base & { fingerprint: string; track: string; ssrc: number | undefined },
@@ -276,13 +296,13 @@ export const webrtcAttributes = (
   endOfCandidates: 'end-of-candidates' as const,
 });
 
-/** What the session says: ICE-lite where the far side is not, and the streams of the one transport (RFC 9143). */
+/** What the session says: whether we are lite, else that we know RFC 8445 (section 10); and the streams of the one transport (RFC 9143). */
 export const webrtcSession = (
   { isFull }: ToldWebrtc,
   lines: readonly MediaLine[],
   audioLine: number,
   videos: Iterable<number>,
 ) => ({
-  ...(!isFull && { icelite: 'ice-lite' as const }),
+  ...(isFull ? { iceOptions: 'ice2' } : { icelite: 'ice-lite' as const }),
   groups: [{ type: 'BUNDLE', mids: [audioLine, ...videos].map((line) => lines[line]?.mid ?? String(line)).join(' ') }],
 });

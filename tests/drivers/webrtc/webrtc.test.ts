@@ -18,7 +18,15 @@ const offer = readFileSync(new URL('../../sip/sdp/offers/chromium-156.sdp', impo
 );
 
 /** A driver whose ports are none. */
-function setUp({ ports = true, candidates = [] as readonly LocalCandidate[] } = {}) {
+function setUp({
+  ports = true,
+  candidates = [],
+  ice = 'lite',
+}: {
+  ports?: boolean;
+  candidates?: readonly LocalCandidate[];
+  ice?: 'lite' | 'full';
+} = {}) {
   let count = 0;
   const flows: RtpFlow[] = [];
   const videos: [string, number, boolean][] = [];
@@ -61,7 +69,7 @@ function setUp({ ports = true, candidates = [] as readonly LocalCandidate[] } = 
     },
     log: quiet,
     ...{ hit: () => undefined, video: { codecs: ['vp8'], most: 4 } },
-    ...{ fingerprint: 'AA', codecs: ['opus', 'ulaw'], opus: { wishes: {}, sending: {} } as never },
+    ...{ ice, fingerprint: 'AA', codecs: ['opus', 'ulaw'], opus: { wishes: {}, sending: {} } as never },
     outside: () => undefined,
     localAddress: () => '127.0.0.1',
     reachable: (owner, is) => reachable.push([owner, is]),
@@ -161,6 +169,28 @@ browsers(
     assert.equal(await trickle([], ['198.51.100.1']), []);
   },
 );
+
+browsers('a full agent checks the candidates of a fragment, each once and 16 at most', async () => {
+  const { driver, prepare, flows } = setUp({ ice: 'full' });
+  const { session } = await prepare();
+  const { ufrag, password } = credentialsIn(offer)!;
+  const trickle = async (lines: readonly string[]) => {
+    const body = [`a=ice-ufrag:${ufrag}`, `a=ice-pwd:${password}`, ...lines, ''].join('\r\n');
+    await driver.change({ session, owner: 'alice', body, ifMatch: '*' });
+    return flows.at(-1)!.webrtc!;
+  };
+  const known = flows.at(-1)!.webrtc!.checked!;
+  const line = 'a=candidate:1 1 udp 7 198.51.100.1 5000 typ host';
+  const others = [
+    'a=candidate:2 1 tcp 7 198.51.100.2 9 typ host',
+    'a=candidate:3 1 udp 7 a.local 5000 typ host',
+    'a=c',
+  ];
+  const { checked, isControlled } = await trickle([line, line, ...others]);
+  assert.equal([checked, isControlled], [[...known, { address: '198.51.100.1', port: 5000, priority: 7 }], true]);
+  const many = Array.from({ length: 40 }, (_, at) => line.replace('5000', `${5001 + at}`));
+  assert.is((await trickle(many)).checked?.length, 16);
+});
 
 browsers('a fragment names the tag of its session or any, and an offer may: another tag is of the past', async () => {
   const { driver, prepare } = setUp();

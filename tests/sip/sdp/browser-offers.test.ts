@@ -115,6 +115,34 @@ for (const [name, opus, events, ufrag] of [
     assert.is(answered(crowd).agreed.webrtc?.checked?.length, 16);
   });
 
+  offers(
+    `a full agent says so to ${name}, knows its candidates, and lets it choose unless we have offered first`,
+    () => {
+      const ours = { ...local, srtp: { ...local.srtp!, ice: 'full' as const } };
+      const candidate =
+        'a=candidate:1 1 udp 7 192.0.2.1 5000 typ host\r\na=candidate:2 1 udp 9 f3a1b2c4.local 5000 typ host';
+      const offer = textOf(name)
+        .replaceAll(/^a=candidate:.*\r\n/gm, '')
+        .replace(/^a=mid:0\r\n/m, `a=mid:0\r\n${candidate}\r\n`);
+      const first = answered(offer, newSession('1'), ours);
+      assert.not.match(first.body, 'ice-lite');
+      assert.match(first.body, /^a=ice-options:ice2\r$/m);
+      const { checked, isControlled, isFarLite } = first.agreed.webrtc!;
+      const known = [{ address: '192.0.2.1', port: 5000, priority: 7 }];
+      assert.equal([checked, isControlled, isFarLite], [known, true, undefined]);
+      assert.not.match(writeOffer(first.session, ours, 'sendrecv').body, 'ice-lite');
+      // Roles stay through a restart (RFC 8445 6.1.1).
+      const again = answered(offer.replaceAll(ufrag, 'zzzz'), first.session, ours);
+      assert.is(again.agreed.webrtc?.isControlled, true);
+      const offered = writeOffer(newSession('1'), ours, 'sendrecv');
+      assert.not.match(offered.body, 'ice-lite');
+      const later = answered(offer, offered.session, ours);
+      assert.equal([later.agreed.webrtc?.isControlled, later.agreed.webrtc?.checked], [undefined, known]);
+      const lite = answered(offer.replace(/^t=0 0\r\n/m, 't=0 0\r\na=ice-lite\r\n'), newSession('1'), ours);
+      assert.equal([lite.agreed.webrtc?.isControlled, lite.agreed.webrtc?.isFarLite], [undefined, true]);
+    },
+  );
+
   offers(`an answer to ${name} says whose packets are audio, also beside video`, () => {
     const { body } = answered(textOf(name), newSession('1'), {
       ...withVideo(),

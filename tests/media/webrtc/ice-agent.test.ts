@@ -2,24 +2,27 @@ import { createHmac } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { WebrtcTransport } from '../../../src/lib/webrtc.ts';
 import type { PacketAddress } from '../../../src/media/rtp/source-lock.ts';
-import { IceLite } from '../../../src/media/webrtc/ice-lite.ts';
+import { readCheck, writeCheckAnswer } from '../../../src/media/webrtc/checks.ts';
+import { IceAgent } from '../../../src/media/webrtc/ice-agent.ts';
 import { ManualClock } from '../../../src/virtual/manual-clock.ts';
 import { attributeOf, check, header, iceLocal as local, iceRemote as remote } from '../../support/ice-check.ts';
 
-const test = suite('ICE of a lite agent');
+const test = suite('an agent of ICE');
 
 const fingerprint = { hash: 'sha256', digest: '' } as const;
 const here: PacketAddress = { address: '192.0.2.1', port: 5000 };
 const there: PacketAddress = { address: '2001:db8::1', port: 6000 };
 
-function agent() {
+/** @param more left out: it is lite. */
+function agent(more: Partial<WebrtcTransport> = {}) {
   const clock = new ManualClock();
   const sent: { datagram: Buffer; to: PacketAddress }[] = [];
   const selected: (PacketAddress | undefined)[] = [];
   let expired = 0;
-  const ice = new IceLite(
-    { local, remote, fingerprint },
+  const ice = new IceAgent(
+    { local, remote, fingerprint, ...more },
     {
       ...{ clock, consentMs: 60_000 },
       send: (datagram, to) => sent.push({ datagram: Buffer.from(datagram), to }),
@@ -27,7 +30,12 @@ function agent() {
       expired: () => expired++,
     },
   );
-  return { clock, ice, sent, selected, expired: () => expired };
+  /** The far side answers our checks since `from`. */
+  const answerChecks = (from = 0): void => {
+    for (const { datagram, to } of sent.slice(from))
+      if (readCheck(datagram, remote, local)) ice.receive(writeCheckAnswer(datagram, here, remote.password)!, to);
+  };
+  return { clock, ice, sent, selected, answerChecks, expired: () => expired };
 }
 
 test('a check is answered with its source address, proved with our password; a nomination selects it', () => {
@@ -146,6 +154,99 @@ test('what was relayed to another process is not gone on with: it ends unless a 
     clock.advance(1);
     assert.equal([expired(), selected], isBack ? [0, [here]] : [1, []]);
   }
+});
+
+const full = { checked: [], isControlled: true } as const;
+
+test('a full agent sends media where its own checks were answered, and nowhere by a check of the far side alone', () => {
+  const { ice, clock, selected, answerChecks } = agent(full);
+  ice.receive(check({ nominates: true }), here);
+  clock.advance(40_000);
+  assert.equal([selected, ice.isProved(here)], [[], true]);
+  ice.receive(check({ nominates: true }), here);
+  clock.advance(500);
+  answerChecks();
+  assert.equal(selected, [here]);
+});
+
+test('checks of the far side are no consent for a full agent: without answers media stops and the call ends', () => {
+  const { ice, clock, selected, answerChecks, expired } = agent(full);
+  ice.receive(check({ nominates: true }), here);
+  clock.advance(0);
+  answerChecks();
+  for (let times = 0; times < 61; times++) {
+    clock.advance(1_000);
+    ice.receive(check({ nominates: true }), here);
+  }
+  assert.equal([selected, expired()], [[here, undefined], 1]);
+});
+
+test('consent that comes back lets media go on', () => {
+  const { ice, clock, sent, selected, answerChecks } = agent(full);
+  ice.receive(check({ nominates: true }), here);
+  clock.advance(0);
+  answerChecks();
+  clock.advance(35_000);
+  const before = sent.length;
+  clock.advance(6_000);
+  answerChecks(before);
+  assert.equal(selected, [here, undefined, here]);
+});
+
+test('of two agents with one role the far side hears 487 or gets its way, by the tie-breaker; a lite one is always controlled', () => {
+  const [least, greatest] = [Buffer.alloc(8), Buffer.alloc(8, 255)];
+  for (const [more, role, refused, taken] of [
+    [full, 0x8029, greatest, least],
+    [{ checked: [] }, 0x802a, least, greatest],
+  ] as const) {
+    const { ice, sent } = agent(more);
+    ice.receive(check({ role, tiebreaker: refused }), here);
+    assert.equal([sent.at(-1)?.datagram.readUInt16BE(), ice.isProved(here)], [0x0111, false]);
+    ice.receive(check({ role, tiebreaker: taken }), here);
+    assert.equal([sent.at(-1)?.datagram.readUInt16BE(), ice.isProved(here)], [0x0101, true]);
+  }
+});
+
+test('what comes by a relay or by TCP is checked the same way', () => {
+  for (const via of ['relay', 'tcp'] as const) {
+    const { ice, clock, sent, selected, answerChecks } = agent(full);
+    ice.receive(check({ nominates: true }), { ...here, via });
+    clock.advance(0);
+    assert.ok(sent.every(({ to }) => 'via' in to && to.via === via));
+    answerChecks();
+    assert.equal(selected, [{ ...here, via }]);
+  }
+});
+
+test('mutated answers and checks change nothing, in each state of a full agent', () => {
+  const one = agent(full);
+  const states: string[] = [];
+  const tryAll = (): void => {
+    states.push(one.ice.state);
+    const asked = one.sent.findLast(({ datagram }) => readCheck(datagram, remote, local));
+    const answer = asked && writeCheckAnswer(asked.datagram, here, remote.password)!;
+    const samples = [check({ nominates: true }), ...(answer ? [answer] : [])];
+    const [selected, proved] = [one.selected.length, one.ice.isProved(there)];
+    for (const sample of samples)
+      for (let at = 0; at < sample.length; at++)
+        for (const bit of [1, 16, 128]) {
+          const octets = Buffer.from(sample);
+          octets[at]! ^= bit;
+          one.ice.receive(octets, there);
+          one.ice.receive(octets.subarray(0, at), there);
+        }
+    assert.equal([one.selected.length, one.ice.isProved(there)], [selected, proved]);
+  };
+  tryAll();
+  one.ice.receive(check({ nominates: true }), here);
+  one.clock.advance(0);
+  tryAll();
+  one.answerChecks();
+  one.clock.advance(6_000);
+  tryAll();
+  one.clock.advance(40_000);
+  tryAll();
+  assert.equal(states, ['new', 'new', 'nominated', 'expired']);
 });
 
 test('closing leaves no timer', () => {

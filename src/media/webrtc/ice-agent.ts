@@ -1,16 +1,17 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { IceAddress, WebrtcTransport } from '../../lib/webrtc.ts';
-import { readCheck, writeCheckAnswer, writeCheckRefusal } from './checks.ts';
+import { type IceRole, readCheck, writeCheckAnswer, writeCheckRefusal } from './checks.ts';
+import { OwnChecks } from './own-checks.ts';
 
 /** Without a check for so long the far side no longer agrees to media (RFC 7675 5.1), in ms. */
 const longestConsentMs = 30_000;
 /** Addresses of the far side that are known at once. */
 const maximumAddresses = 16;
 
-/** The far side as a lite agent knows it. Before the first nomination media may come from any proved address. */
+/** The far side as we know it. Before the first nomination media may come from any proved address. */
 type IceState = 'new' | 'checked' | 'nominated' | 'expired';
 
-type IceLiteOptions = {
+type IceAgentOptions = {
   readonly clock: Clock;
   /** Without a check for this long it is gone, in ms; before, media may have stopped. */
   readonly consentMs: number;
@@ -24,7 +25,10 @@ type IceLiteOptions = {
 const textOf = ({ address, port, via }: IceAddress): string => `${address} ${port} ${via ?? ''}`;
 
 type IceEvent = 'check' | 'nomination' | 'silence';
-/** The state after each event. Media goes to the sender of the last nomination, or else of the first check. */
+/**
+ * The state after each event. A lite agent sends media to the sender of the last nomination, or else of the first check. A full
+ * one hears of `check` and `nomination` by its own checks alone: a sender may have forged its address.
+ */
 const iceTable: Readonly<Record<IceState, Readonly<Record<IceEvent, IceState>>>> = {
   new: { check: 'checked', nomination: 'nominated', silence: 'new' },
   checked: { check: 'checked', nomination: 'nominated', silence: 'expired' },
@@ -32,19 +36,30 @@ const iceTable: Readonly<Record<IceState, Readonly<Record<IceEvent, IceState>>>>
   expired: { check: 'checked', nomination: 'nominated', silence: 'expired' },
 };
 
-/** ICE of a lite agent with one host candidate (RFC 8445 2.5): it answers checks, and the far side chooses. */
-export class IceLite {
-  readonly #options: IceLiteOptions;
+/**
+ * ICE of one component with one socket (RFC 8445). It answers checks. Where the transport says which candidates are checked,
+ * it is full, and makes checks as well; else it is lite (RFC 8445 2.5), and the far side chooses.
+ */
+export class IceAgent {
+  readonly #options: IceAgentOptions;
   #transport: WebrtcTransport;
   #state: IceState = 'new';
   #selected: IceAddress | undefined;
   /** Where valid checks came from, the latest last. */
   readonly #proved = new Map<string, IceAddress>();
   #timer: unknown;
+  /** Those of a full agent. */
+  #checks: OwnChecks | undefined;
 
-  constructor(transport: WebrtcTransport, options: IceLiteOptions) {
+  constructor(transport: WebrtcTransport, options: IceAgentOptions) {
     this.#transport = transport;
     this.#options = options;
+    this.#check();
+  }
+
+  /** Whether it makes checks. */
+  get isFull(): boolean {
+    return this.#checks !== undefined;
   }
 
   get state(): IceState {
@@ -58,6 +73,7 @@ export class IceLite {
   /** Other credentials are a restart (RFC 8445 section 9): media goes on where it goes until the next nomination. */
   use(transport: WebrtcTransport): void {
     this.#transport = transport;
+    this.#check();
   }
 
   /** Goes on with a far side that another process had found. What was relayed is lost with it: a check is awaited. */
@@ -69,6 +85,7 @@ export class IceLite {
     }
     this.#prove(source);
     this.#happen('nomination', source);
+    this.#check(source);
   }
 
   /** Whether the far side has proved that it has this address. */
@@ -76,30 +93,51 @@ export class IceLite {
     return this.#proved.has(textOf(source));
   }
 
-  /** A check of ours was answered from there. @param isNominated the far side knows that media takes this pair. */
-  found(source: IceAddress, isNominated: boolean): void {
-    this.#prove(source);
-    if (isNominated) this.#happen('nomination', source);
-  }
-
-  /** Takes a datagram that looks like STUN. Its answer is never longer than it. */
+  /** Takes a datagram that looks like STUN. An answer is never longer than it. */
   receive(datagram: Uint8Array, source: IceAddress): void {
+    if (this.#checks?.receive(datagram, source)) return;
     const { local, remote } = this.#transport;
     const check = readCheck(datagram, local, remote);
     if (!check) return;
-    const isRefused = check.isControlled || check.unknown.length > 0;
+    const isRefused = check.unknown.length > 0 || !this.#admits(check);
     const answer = isRefused
       ? writeCheckRefusal(datagram, check, local.password)
       : writeCheckAnswer(datagram, source, local.password);
     if (answer && answer.length <= datagram.length) this.#options.send(answer, source);
     if (isRefused || !answer) return;
     this.#prove(source);
-    if (check.nominates) this.#happen('nomination', source);
+    if (this.#checks) this.#checks.hear(source, check.nominates);
+    else if (check.nominates) this.#happen('nomination', source);
     else if (this.#state !== 'nominated' || this.#isSelected(source)) this.#happen('check', this.#selected ?? source);
   }
 
   close(): void {
+    this.#checks?.close();
     this.#options.clock.clearTimeout(this.#timer);
+  }
+
+  /** A lite agent is always the controlled one. */
+  #admits({ role, tiebreaker }: { role: IceRole | undefined; tiebreaker: Uint8Array }): boolean {
+    return this.#checks ? this.#checks.admits(role, tiebreaker) : role !== 'controlled';
+  }
+
+  /** Checks the far side's candidates, if we are full. @param found where another process has found it. */
+  #check(found?: IceAddress): void {
+    const transport = this.#transport;
+    if (transport.checked && this.#checks && !found) {
+      this.#checks.use(transport);
+      return;
+    }
+    this.#checks?.close();
+    const options = {
+      clock: this.#options.clock,
+      send: this.#options.send,
+      found: (source: IceAddress, isNominated: boolean) => {
+        this.#prove(source);
+        if (isNominated) this.#happen('nomination', source);
+      },
+    };
+    this.#checks = transport.checked && new OwnChecks(transport, options, found);
   }
 
   #happen(event: IceEvent, source?: IceAddress): void {
