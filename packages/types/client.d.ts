@@ -1211,6 +1211,9 @@ export interface RTPstat {
         key_frames_asked: number;
         bitrate_asked?: number;
         bitrate_taken?: number;
+        bitrate_sent: number;
+        size?: number;
+        sizes?: number;
         sent_again: number;
         asked_again: number;
         shows?: string;
@@ -1488,6 +1491,10 @@ export interface VideoVisibility {
         channel: string;
         seen: boolean;
         why?: string;
+        codec?: string;
+        bitrate?: number;
+        size?: number;
+        sizes?: number;
     })[];
 }
 /** Something that stays longer than it is expected to. */

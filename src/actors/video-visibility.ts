@@ -37,8 +37,12 @@ function visibilityOf(viewing: Viewing, viewer: Present, source: string, sent: L
   const screen = place === undefined ? undefined : leg.video?.streams.find(({ stream }) => stream === place);
   const terms = whyUnseen(sent, screen ?? first ?? sent);
   const figures = viewing.figures.get(id) ?? [];
-  if (figures.some(({ shows, unseen }) => shows === source && unseen === undefined))
-    return { seen: true, ...(terms && { why: terms }) };
+  const shown = figures.find(({ shows, unseen }) => shows === source && unseen === undefined);
+  if (shown) {
+    const { codec, bitrate_sent: bitrate, size, sizes } = shown;
+    const which = size !== undefined && { size, ...(sizes !== undefined && { sizes }) };
+    return { seen: true, ...(terms && { why: terms }), codec, bitrate, ...which };
+  }
   const why = (): string => {
     if (!first) return 'no_video';
     if (!(screen ?? first).send) return 'inactive';

@@ -166,7 +166,8 @@ export const media = group(
         consent_timeout: number(5, 3600, {
           default: 30,
           unit: 's',
-          description: 'Time without a connectivity check of a browser (RFC 7675) after which its call is hung up.',
+          description:
+            'Time after which the call of a browser is hung up that no longer answers connectivity checks (RFC 7675), or, with `ice: lite`, makes none.',
         }),
         formats: list(Type.Enum(['opus', 'g722', 'ulaw', 'alaw']), {
           default: ['opus', 'ulaw', 'alaw'],

@@ -25,6 +25,11 @@ const VideoStat = Type.Object(
       int('Highest bit rate that its camera was asked to send, because a viewer accepts no more, in bit/s.'),
     ),
     bitrate_taken: Type.Optional(int('Bit/s that the far side takes, by its description and by RTCP.')),
+    bitrate_sent: int('Bit/s that the far side is sent in it at present.'),
+    size: Type.Optional(
+      int('Of a camera that comes in several sizes (simulcast): the size that is shown, from 1 for the smallest.'),
+    ),
+    sizes: Type.Optional(int('How many sizes of that camera come.')),
     sent_again: int('Packets sent again because the far side missed them.'),
     asked_again: int('Packets that we asked for again.'),
     shows: Type.Optional(text('Id of the channel whose picture is shown in it.')),

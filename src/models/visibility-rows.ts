@@ -20,6 +20,17 @@ const words: Readonly<Record<string, string>> = {
 /** A reason of {@link VideoVisibility} in words. */
 export const whyUnseenText = (why: string): string => words[why] ?? why;
 
+/** A source that is visible: its size, codec and bit rate, where they are known, and why it may not be decoded. */
+function seenText({ codec, bitrate = 0, size, sizes, why }: VideoVisibility['others'][number], name: string): string {
+  const said = [
+    size === undefined || sizes === undefined ? [] : `size ${size} of ${sizes}`,
+    codec ?? [],
+    bitrate > 0 ? `${Math.round(bitrate / 1000)} kbit/s` : [],
+    why === undefined ? [] : whyUnseenText(why),
+  ].flat();
+  return said.length > 0 ? `${name} (${said.join(', ')})` : name;
+}
+
 /** One member's view: visible sources, and invisible ones by reason; visible ones may have a reason, too. */
 export type VisibilityRow = {
   member: string;
@@ -44,9 +55,7 @@ export const visibilityRowsOf = (
       const seen = others.filter((other) => other.seen);
       return {
         member: nameOf(channel),
-        sees: seen.map(
-          (other) => `${nameOf(other.channel)}${other.why === undefined ? '' : ` (${whyUnseenText(other.why)})`}`,
-        ),
+        sees: seen.map((other) => seenText(other, nameOf(other.channel))),
         unseen: [...unseen].map(([why, names]) => ({ why, others: names })),
       };
     });

@@ -71,6 +71,11 @@ export type VideoStatistics = Omit<RtpStatistics, 'forwarded'> & {
   bitrate_asked?: number;
   /** Bit/s that the far side takes, by its description and by RTCP; left out where it has not said. */
   bitrate_taken?: number;
+  /** Bit/s that the far side is sent in it at present. */
+  bitrate_sent: number;
+  /** Of a camera that comes in several sizes: which of them is shown, from 1 for the smallest, and how many come. */
+  size?: number;
+  sizes?: number;
   /** Retransmitted packets, and retransmissions that we requested. */
   sent_again: number;
   asked_again: number;

@@ -21,7 +21,7 @@ const member = (id: string, ...streams: LegVideoStream[]) => ({
     },
   },
 });
-type Figure = Pick<VideoStatistics, 'shows' | 'awaits' | 'unseen'>;
+type Figure = Pick<VideoStatistics, 'shows' | 'awaits' | 'unseen'> & Partial<VideoStatistics>;
 const figures = (of: Record<string, Figure[]>) =>
   new Map(Object.entries(of) as unknown as [string, readonly VideoStatistics[]][]);
 const nobody = { shownTo: () => undefined };
@@ -80,6 +80,18 @@ test('where each is shown each other: streams that are not there (yet)', () => {
     ...['c a negotiating', 'c b inactive', 'c d streams'],
     ...['d a negotiating', 'd b codec', 'd c streams'],
   ]);
+});
+
+test('of a picture that is visible: its codec, bit rate and size', () => {
+  const present = [member('a', stream(0)), member('b', stream(0)), member('c', stream(0))];
+  const shown = figures({
+    a: [{ shows: 'b', codec: 'vp8', bitrate_sent: 800_000, size: 2, sizes: 3 }],
+    b: [{ shows: 'a', codec: 'vp8', bitrate_sent: 0 }],
+  });
+  const [a, b] = videoVisibilityOf({ mode: 'talker', views: nobody, present, figures: shown });
+  assert.equal(a?.others[0], { channel: 'b', seen: true, codec: 'vp8', bitrate: 800_000, size: 2, sizes: 3 });
+  assert.equal(b?.others[0], { channel: 'a', seen: true, codec: 'vp8', bitrate: 0 });
+  assert.equal(b?.others[1], { channel: 'c', seen: false, why: 'another' });
 });
 
 test.run();

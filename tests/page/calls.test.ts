@@ -110,7 +110,14 @@ lines('who sees whom is a row for each member, with those that it does not see b
           ],
         },
         { channel: '2', others: [{ channel: '1', seen: true }] },
-        { channel: '3', others: [] },
+        {
+          channel: '3',
+          others: [
+            { channel: '1', seen: true, codec: 'vp8', bitrate: 812_345, size: 2, sizes: 3 },
+            { channel: '2', seen: true, why: 'level', codec: 'h264', bitrate: 0 },
+          ],
+        },
+        { channel: '4', others: [] },
       ],
       shortNames(names),
     ),
@@ -127,6 +134,11 @@ lines('who sees whom is a row for each member, with those that it does not see b
         ],
       },
       { member: 'bob', sees: ['alice'], unseen: [] },
+      {
+        member: 'carol-3c',
+        sees: ['alice (size 2 of 3, vp8, 812 kbit/s)', 'bob (h264, a higher level of H.264: it may not be decoded)'],
+        unseen: [],
+      },
     ],
   );
 });

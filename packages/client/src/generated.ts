@@ -1207,7 +1207,7 @@ export interface RTPstat {
   /** Id of the channel. */
   channel_uniqueid: string;
   /** Its streams of video, where it has any. */
-  video?: ({ stream: number; codec: string; txcount: number; rxcount: number; txjitter?: number; rxjitter?: number; txploss: number; rxploss: number; rtt?: number; local_ssrc: number; remote_ssrc: number; txoctetcount: number; rxoctetcount: number; key_frames: number; key_frames_asked: number; bitrate_asked?: number; bitrate_taken?: number; sent_again: number; asked_again: number; shows?: string; awaits?: string; unseen?: string; switches: number; left_out: number; })[];
+  video?: ({ stream: number; codec: string; txcount: number; rxcount: number; txjitter?: number; rxjitter?: number; txploss: number; rxploss: number; rtt?: number; local_ssrc: number; remote_ssrc: number; txoctetcount: number; rxoctetcount: number; key_frames: number; key_frames_asked: number; bitrate_asked?: number; bitrate_taken?: number; bitrate_sent: number; size?: number; sizes?: number; sent_again: number; asked_again: number; shows?: string; awaits?: string; unseen?: string; switches: number; left_out: number; })[];
 }
 
 /** The server: its version and the addresses for phones. */
@@ -1480,7 +1480,7 @@ export interface VideoVisibility {
   /** Id of the member. */
   channel: string;
   /** The members that have video, beside itself. */
-  others: ({ channel: string; seen: boolean; why?: string; })[];
+  others: ({ channel: string; seen: boolean; why?: string; codec?: string; bitrate?: number; size?: number; sizes?: number; })[];
 }
 
 /** Something that stays longer than it is expected to. */

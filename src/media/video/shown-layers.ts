@@ -35,6 +35,13 @@ export class ShownLayers {
     return current || wanted || undefined;
   }
 
+  /** Which size is shown, by its rank from 1 on, and how many come; undefined of a camera with one, or before the first. */
+  sizeOf(camera: Camera): { size: number; sizes: number } | undefined {
+    const ranked = camera.layers?.ranked() ?? [];
+    const at = ranked.findIndex(({ layer }) => layer === this.#views.get(camera)?.current);
+    return at < 0 ? undefined : { size: at + 1, sizes: ranked.length };
+  }
+
   /** Whether the viewer can be spared a part of it: a smaller size is sent. */
   canLower(camera: Camera | undefined): boolean {
     const [lowest] = camera?.layers?.ranked() ?? [];

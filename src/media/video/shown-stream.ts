@@ -142,6 +142,11 @@ export class ShownStream implements Viewer, SentStream {
     return this.#layers.sent;
   }
 
+  /** See {@link ShownLayers.sizeOf}. */
+  get size(): { size: number; sizes: number } | undefined {
+    return this.#shown && this.#layers.sizeOf(this.#shown);
+  }
+
   /** The camera that is shown, or will be. */
   get camera(): Camera | undefined {
     return this.#next ?? this.#shown;

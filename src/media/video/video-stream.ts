@@ -177,6 +177,8 @@ export class VideoStream {
       key_frames_asked: keyFramesAsked,
       ...(camera.bitrateAsked !== undefined && { bitrate_asked: camera.bitrateAsked }),
       ...(shown.bitrateTaken !== Number.POSITIVE_INFINITY && { bitrate_taken: shown.bitrateTaken }),
+      bitrate_sent: Math.round(shown.sent),
+      ...shown.size,
       sent_again: shown.sentAgain,
       asked_again: askedAgain,
       ...(shown.current !== undefined && { shown: shown.current }),

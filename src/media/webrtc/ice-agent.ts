@@ -13,7 +13,7 @@ type IceState = 'new' | 'checked' | 'nominated' | 'expired';
 
 type IceAgentOptions = {
   readonly clock: Clock;
-  /** Without a check for this long it is gone, in ms; before, media may have stopped. */
+  /** Without consent for this long it is gone, in ms; before, media may have stopped. */
   readonly consentMs: number;
   /** It is gone. */
   readonly expired: () => void;
@@ -130,8 +130,7 @@ export class IceAgent {
     }
     this.#checks?.close();
     const options = {
-      clock: this.#options.clock,
-      send: this.#options.send,
+      ...{ clock: this.#options.clock, consentMs: this.#options.consentMs, send: this.#options.send },
       found: (source: IceAddress, isNominated: boolean) => {
         this.#prove(source);
         if (isNominated) this.#happen('nomination', source);

@@ -230,6 +230,14 @@ layers(
     slow.shown.configure({ ...flow, maxBitrate: 100_000 });
     for (const { shown } of [slow, fast]) shown.show(source.camera);
     pass(clock, source, [slow, fast], 10);
+    assert.equal(
+      [slow.shown.size, fast.shown.size],
+      [
+        { size: 1, sizes: 2 },
+        { size: 2, sizes: 2 },
+      ],
+    );
+    assert.is(handScreen(clock).shown.size, undefined);
     assert.is(slow.sent.slice(-20).map(sizeOf).join(''), 'l'.repeat(20));
     assert.is(fast.sent.slice(-20).map(sizeOf).join(''), 'h'.repeat(20));
     for (const { sent } of [slow, fast]) {

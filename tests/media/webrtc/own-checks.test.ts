@@ -24,8 +24,9 @@ function agent(
   checked: readonly RemoteCandidate[] = [worst, best, middle],
   places?: string[],
   known?: IceAddress,
-  more: Pick<WebrtcTransport, 'isControlled' | 'isFarLite'> = { isFarLite: true },
+  more: Pick<WebrtcTransport, 'isControlled' | 'isFarLite'> & { consentMs?: number } = { isFarLite: true },
 ) {
+  const { consentMs = 30_000 } = more;
   const clock = new ManualClock();
   const start = clock.monotonic();
   const sent: Sent[] = [];
@@ -34,7 +35,7 @@ function agent(
   const checks = new OwnChecks(
     transport,
     {
-      clock,
+      ...{ clock, consentMs },
       send: (datagram, to) => {
         const octets = Buffer.from(datagram);
         const read = readCheck(octets, remote, local);
@@ -162,6 +163,21 @@ test('consent is asked for each five seconds or so, with or without an answer, u
   clock.advance(60_000);
   assert.is(sent.length, from + asked.length);
   assert.is(answer(), false);
+});
+
+test('a short time for consent is asked for thrice', () => {
+  const { clock, sent, answer } = agent([best], undefined, undefined, { isFarLite: true, consentMs: 5_000 });
+  clock.advance(0);
+  answer();
+  clock.advance(0);
+  answer();
+  const from = sent.length;
+  for (let at = 0; at < 20; at++) {
+    const before = sent.length;
+    clock.advance(500);
+    if (sent.length > before) answer();
+  }
+  assert.ok(sent.length - from >= 4, String(sent.length - from));
 });
 
 test('other credentials begin anew; further candidates are checked only where no pair is taken', () => {
