@@ -62,7 +62,8 @@ export class ShownStream implements Viewer, SentStream {
   readonly #store: PacketStore;
   readonly #rtx: RtxStream;
   readonly #rate = new Rate();
-  readonly #layers = new ShownLayers();
+  /** Sizes of cameras, and the bit rate. */
+  readonly layers = new ShownLayers();
   /** Bit/s that the far side has asked for by RTCP. */
   readonly #asked: Record<BitrateWay, number> = { tmmbr: Number.POSITIVE_INFINITY, remb: Number.POSITIVE_INFINITY };
   /** Bit/s that it takes of all that it has said. */
@@ -137,16 +138,6 @@ export class ShownStream implements Viewer, SentStream {
     return this.#memory[octets]!;
   }
 
-  /** Bit/s that are sent in it. */
-  get sent(): number {
-    return this.#layers.sent;
-  }
-
-  /** See {@link ShownLayers.sizeOf}. */
-  get size(): { size: number; sizes: number } | undefined {
-    return this.#shown && this.#layers.sizeOf(this.#shown);
-  }
-
   /** The camera that is shown, or will be. */
   get camera(): Camera | undefined {
     return this.#next ?? this.#shown;
@@ -214,7 +205,7 @@ export class ShownStream implements Viewer, SentStream {
 
   take(packet: VideoPacket): void {
     const flow = this.#flow;
-    if (packet.layer > 0 && !this.#layers.admits(packet)) return;
+    if (packet.layer > 0 && !this.layers.admits(packet)) return;
     if (!flow?.send || packet.codec !== flow.codec) {
       if (flow?.send && this.#foreign !== packet.camera) {
         this.#foreign = packet.camera;
@@ -260,7 +251,7 @@ export class ShownStream implements Viewer, SentStream {
   #letGo(camera: Camera): void {
     camera.unwatch(this);
     this.#whole.delete(camera);
-    this.#layers.letGo(camera);
+    this.layers.letGo(camera);
   }
 
   takes(camera: Camera): number {
@@ -275,12 +266,12 @@ export class ShownStream implements Viewer, SentStream {
     this.#limit();
     if (way !== 'remb') return;
     const { config, sentInAll, now } = this.#options;
-    this.#layers.estimated(Math.max(bitrate, config.lowestBitrate), sentInAll(), now());
+    this.layers.estimated(Math.max(bitrate, config.lowestBitrate), sentInAll(), now());
   }
 
   /** The far side has lost a share of what it was sent, from 0 to 1. */
   lost(share: number): void {
-    this.#layers.lost(share, this.#options.now());
+    this.layers.lost(share, this.#options.now());
   }
 
   /** The far side misses a packet. @param number 16 bits. */
@@ -297,7 +288,7 @@ export class ShownStream implements Viewer, SentStream {
   /** The far side needs a key frame. */
   keyFrameAsked(): void {
     const camera = this.#shown ?? this.#next;
-    camera?.askKeyFrame(this.#layers.of(camera));
+    camera?.askKeyFrame(this.layers.of(camera));
   }
 
   /** To be called once a tick. @param now monotonic ms. */
@@ -306,7 +297,7 @@ export class ShownStream implements Viewer, SentStream {
     const camera = this.#next ?? (this.#waits ? this.#shown : undefined);
     if (camera && !this.#held && now - this.#askedAt >= askAgainMs && camera.live) this.#ask(camera);
     this.#store.expire(now);
-    this.#layers.tick([this.#shown, this.#next], this.octets, this.#most, now);
+    this.layers.tick([this.#shown, this.#next], this.octets, this.#most, now);
     if (this.#shown?.layers) this.#limit();
   }
 
@@ -326,7 +317,7 @@ export class ShownStream implements Viewer, SentStream {
     // Estimates grow with what is received: one that is too low would never recover if more frames were left out for it.
     const passed = Math.min(this.#most, Math.max(remb, this.#options.config.lowestBitrate));
     // Of several sizes a smaller one comes before that.
-    const isFree = passed === Number.POSITIVE_INFINITY || this.#layers.canLower(this.#shown);
+    const isFree = passed === Number.POSITIVE_INFINITY || this.layers.canLower(this.#shown);
     this.#rate.limit(isFree ? undefined : passed, this.#options.now());
     if (taken === this.bitrateTaken) return;
     this.bitrateTaken = taken;
@@ -341,7 +332,7 @@ export class ShownStream implements Viewer, SentStream {
   #ask(camera: Camera): void {
     if (!this.#flow?.send || camera === this.#foreign || camera === this.#inParts) return;
     this.#askedAt = this.#options.now();
-    camera.askKeyFrame(this.#layers.of(camera));
+    camera.askKeyFrame(this.layers.of(camera));
   }
 
   /** A packet of the camera that is to follow. */

@@ -222,7 +222,7 @@ export class Videos {
       keyFrameNeeded: () => report({ type: 'keyFrameNeeded', session }),
       sentInAll: () => {
         let sent = 0;
-        for (const { shown } of this.#sides.get(session)?.streams.values() ?? []) sent += shown.sent;
+        for (const { shown } of this.#sides.get(session)?.streams.values() ?? []) sent += shown.layers.sent;
         return sent;
       },
       faulted: (error) => this.#fault(session, stream, error),

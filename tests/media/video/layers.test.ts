@@ -231,13 +231,13 @@ layers(
     for (const { shown } of [slow, fast]) shown.show(source.camera);
     pass(clock, source, [slow, fast], 10);
     assert.equal(
-      [slow.shown.size, fast.shown.size],
+      [slow, fast].map(({ shown }) => shown.layers.sizeOf(source.camera)),
       [
         { size: 1, sizes: 2 },
         { size: 2, sizes: 2 },
       ],
     );
-    assert.is(handScreen(clock).shown.size, undefined);
+    assert.is(handScreen(clock).shown.layers.sizeOf(source.camera), undefined);
     assert.is(slow.sent.slice(-20).map(sizeOf).join(''), 'l'.repeat(20));
     assert.is(fast.sent.slice(-20).map(sizeOf).join(''), 'h'.repeat(20));
     for (const { sent } of [slow, fast]) {
