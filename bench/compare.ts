@@ -26,19 +26,24 @@ import { fileURLToPath } from 'node:url';
  *
  * With `state` it compares this tree without its state store with this tree that has one.
  *
+ * With `cluster` it compares this tree on its own with this tree as the only node of a cluster, and with `two-nodes` as one of two.
+ * With `server` behind the calls in flight, the server chooses the ids; with `held` each call lasts two seconds.
+ *
+ *   npx tsx bench/compare.ts cluster 5 16 server
+ *
  * With `log` it compares this tree without its log with this tree as it is, by calls that are told in it: to a server outside, over RTP.
  * Where there is /proc, the time of processors that a call took of the server is told as well: it says more on a busy machine.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const [revision = 'HEAD~1', rounds = '5', inFlight = '16'] = process.argv.slice(2);
+const [revision = 'HEAD~1', rounds = '5', inFlight = '16', ...kinds] = process.argv.slice(2);
 const workspace = mkdtempSync(join(tmpdir(), 'hookswitch-compare-'));
 const password = 'bench';
 
 type Side = { name: string; server: ChildProcess; url: string; calls: number[]; p50: number[]; cpu: number[] };
 
-/** The called endpoint, if not the usual one. */
-const endpoint = revision === 'log' ? ['UnicastRTP/127.0.0.1:9/c(ulaw)'] : [];
+/** The called endpoint, and how the client chooses ids and ends calls. */
+const endpoint = [revision === 'log' ? 'UnicastRTP/127.0.0.1:9/c(ulaw)' : 'Local/echo@default', ...kinds];
 
 /** Checks a revision out beside this tree and compiles it; returns where it was compiled to. */
 function build(name: string, checkout: string): string {
@@ -60,7 +65,7 @@ function checkOut(): string {
   return checkout;
 }
 
-type Settings = { log?: string; recorder?: object; state_store?: object };
+type Settings = { log?: string; recorder?: object; state_store?: object; cluster?: object };
 type Measured = { callsPerSecond: number; callsInAll: number; p50Ms: number };
 
 async function start(name: string, checkout: string, { log = 'error', ...more }: Settings = {}): Promise<Side> {
@@ -148,18 +153,36 @@ function interval(values: readonly number[]): string {
   return `${low.toFixed(3)} to ${high.toFixed(3)}`;
 }
 
+const isCluster = revision === 'cluster' || revision === 'two-nodes';
+const natsPort = 24_222;
+const nodeOf = (name: string): Settings => ({ cluster: { nats: [`nats://127.0.0.1:${natsPort}`], name } });
+
 /** The settings of both sides where this tree is compared with itself. */
 const parts: Readonly<Record<string, readonly [Settings, Settings]>> = {
   recorder: [{ recorder: { off: true } }, {}],
   log: [{}, { log: 'info' }],
   state: [{}, { state_store: { on: true } }],
+  cluster: [{}, nodeOf('a')],
+  'two-nodes': [{}, nodeOf('a')],
 };
 
+/** Starts NATS for the node of a cluster. */
+async function startNats(): Promise<ChildProcess> {
+  const server = spawn('nats-server', ['-js', '-sd', join(workspace, 'nats'), '-a', '127.0.0.1', '-p', `${natsPort}`], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  for await (const text of server.stderr ?? []) if (String(text).includes('Server is ready')) break;
+  return server;
+}
+
 const sides: Side[] = [];
+const beside: ChildProcess[] = [];
 try {
+  if (isCluster) beside.push(await startNats());
   const part = parts[revision];
   const before = part ? root : build(revision, checkOut());
   build('this tree', root);
+  if (revision === 'two-nodes') beside.push((await start('other', root, nodeOf('b'))).server);
   sides.push(
     await start(part ? 'off' : 'before', before, part?.[0]),
     await start(part ? 'on' : 'now', root, part?.[1]),
@@ -177,7 +200,7 @@ try {
     );
   }
 } finally {
-  for (const { server } of sides) server.kill('SIGKILL');
+  for (const server of [...sides.map((side) => side.server), ...beside]) server.kill('SIGKILL');
   if (existsSync(join(workspace, 'before')))
     execFileSync('git', ['worktree', 'remove', '--force', join(workspace, 'before')], { cwd: root, stdio: 'ignore' });
   rmSync(workspace, { recursive: true, force: true });

@@ -5,11 +5,11 @@ import { WebSocket } from 'ws';
  * The load of the control-plane benchmark, run in a process of its own: originates an endpoint into an application, sets a variable on StasisStart, hangs up, and waits for ChannelDestroyed, with a number of calls in
  * flight. Speaks plain HTTP/1.1 on kept connections, so that it costs less than what it measures.
  *
- * Arguments: base URL, `user:password`, calls in flight, seconds, endpoint (`Local/echo@default` when left out). Prints one
- * line of JSON.
+ * Arguments: base URL, `user:password`, calls in flight, seconds, endpoint (`Local/echo@default` when left out), and any of
+ * `server` (the server chooses the ids) and `held` (a call lasts two seconds). Prints one line of JSON.
  */
 
-const [base = '', credentials = '', inFlightText = '1', secondsText = '5', endpoint = 'Local/echo@default'] =
+const [base = '', credentials = '', inFlightText = '1', secondsText = '5', endpoint = 'Local/echo@default', ...kinds] =
   process.argv.slice(2);
 const inFlight = Number(inFlightText);
 const url = new URL(base);
@@ -64,7 +64,11 @@ type Call = { started: number; ended: () => void; connection: Connection; last: 
 /** A call that is not over then counts as failed: one lost event does not stop the whole measurement. */
 const patienceMs = 10_000;
 
+const heldMs = kinds.includes('held') ? 2_000 : 0;
+
 const calls = new Map<string, Call>();
+/** Calls that are in the application before the answer that names them. */
+const early = new Set<string>();
 const durations: number[] = [];
 let events = 0;
 let failures = 0;
@@ -80,21 +84,31 @@ const check = (id: string, expected: number, what: string) => (answer: { status:
   calls.delete(id);
 };
 
+/** Sets a variable, and hangs up. */
+function control(id: string, call: Call): void {
+  const hangUp = () => call.connection.request('DELETE', `/channels/${id}`).then(check(id, 204, 'hang up'));
+  void call.connection.request('POST', `/channels/${id}/variable?variable=BENCH&value=1`).then((answer) => {
+    check(id, 204, 'variable')(answer);
+    if (heldMs > 0) setTimeout(hangUp, heldMs);
+    else void hangUp();
+  });
+}
+
 function onEvent(text: string): void {
   events++;
   // Events are counted, but only the two of the cycle are parsed.
   if (!text.includes('"StasisStart"') && !text.includes('"ChannelDestroyed"')) return;
   const event = JSON.parse(text) as { type: string; channel?: { id: string } };
-  const call = event.channel && calls.get(event.channel.id);
-  if (!call || !event.channel) return;
+  if (!event.channel) return;
   const { id } = event.channel;
+  const call = calls.get(id);
+  if (!call) {
+    if (event.type === 'StasisStart') early.add(id);
+    return;
+  }
   call.last = event.type;
-  if (event.type === 'StasisStart') {
-    void call.connection.request('POST', `/channels/${id}/variable?variable=BENCH&value=1`).then((answer) => {
-      check(id, 204, 'variable')(answer);
-      return call.connection.request('DELETE', `/channels/${id}`).then(check(id, 204, 'hang up'));
-    });
-  } else if (event.type === 'ChannelDestroyed') {
+  if (event.type === 'StasisStart') control(id, call);
+  else if (event.type === 'ChannelDestroyed') {
     calls.delete(id);
     durations.push(performance.now() - call.started);
     call.ended();
@@ -104,14 +118,27 @@ function onEvent(text: string): void {
 async function worker(until: number): Promise<void> {
   const connection = new Connection();
   while (performance.now() < until) {
-    const id = `bench-${process.pid}-${counter++}`;
-    const over = new Promise<void>((ended) =>
-      calls.set(id, { started: performance.now(), ended, connection, last: 'nothing' }),
-    );
-    void connection
-      .request('POST', `/channels?endpoint=${encodeURIComponent(endpoint)}&app=${app}&channelId=${id}`)
-      .then(check(id, 200, 'originate'));
-    await over;
+    const started = performance.now();
+    const number = counter++;
+    const path = `/channels?endpoint=${encodeURIComponent(endpoint)}&app=${app}`;
+    await new Promise<void>((ended) => {
+      const begin = (id: string): void => {
+        const call: Call = { started, ended, connection, last: 'nothing' };
+        calls.set(id, call);
+        if (early.delete(id)) control(id, call);
+      };
+      if (kinds.includes('server')) {
+        void connection.request('POST', path).then((answer) => {
+          const { id = '' } = answer.status === 200 ? (JSON.parse(answer.body) as { id: string }) : {};
+          begin(id);
+          check(id, 200, 'originate')(answer);
+        });
+        return;
+      }
+      const id = `bench-${process.pid}-${number}`;
+      begin(id);
+      void connection.request('POST', `${path}&channelId=${id}`).then(check(id, 200, 'originate'));
+    });
   }
   connection.close();
 }

@@ -35,6 +35,8 @@ const abouts: Readonly<Record<string, string>> = {
   groupMember: 'A member of a group of connections that share an application.',
   groupMembership: 'A WebSocket that shares an application, at its node of the cluster.',
   nodeName: 'Whether this server has the name under which it is a node of a cluster.',
+  idDirectory:
+    'How a node of a cluster decides about ids that clients choose: in memory while it is alone, else by rows at NATS.',
   takeover: 'The calls of another node of a cluster, which this server goes on with when the node is lost.',
   stateReplica: 'The copy of the state of a node of a cluster that NATS keeps, as the node sees it.',
   bridgeLink: 'The audio between a bridge and its members at another node of a cluster, as each of both nodes sees it.',

@@ -1,5 +1,5 @@
 import { cpus } from 'node:os';
-import type { Kind } from '../cluster/claims.ts';
+import type { ChosenId, Kind } from '../cluster/claims.ts';
 import type { RemoteRequest } from '../cluster/forwards.ts';
 import type { PhonesHere } from '../cluster/phones.ts';
 import { packageVersion as version } from '../config/package-files.ts';
@@ -9,6 +9,7 @@ import { narrowOf } from '../http/access/visibility.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
+import { markOf } from '../lib/ids.ts';
 import { takesCalls } from '../machines/lifecycle.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Target } from '../sip/transport/transport.ts';
@@ -34,6 +35,17 @@ const objectsHere =
         return recordings.has(id);
     }
   };
+
+/** The objects whose ids a client has chosen, or the dialplan. */
+const chosenHere = ({ channels, meeting, playbacks, recordings }: CallControl): ChosenId[] => {
+  const all: ChosenId[] = [
+    ...channels.all().map(({ id }) => ({ kind: 'channel' as const, id })),
+    ...meeting.bridges.list().map(({ id }) => ({ kind: 'bridge' as const, id })),
+    ...playbacks.dump().map(({ actor }) => ({ kind: 'playback' as const, id: actor.context.id })),
+    ...recordings.dump().map(({ plan }) => ({ kind: 'recording' as const, id: plan.name })),
+  ];
+  return all.filter(({ id }) => markOf(id) === undefined);
+};
 
 /** Whether a phone is online here; undefined for an endpoint that is none of ours, such as a number behind a trunk. */
 const phonesHere =
@@ -107,6 +119,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),
+    chosenIds: () => chosenHere(calls),
     phones: phonesFor(state, network, sip),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},
     narrowOf: (user) => narrowOf(user as HttpUser, owners),

@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { TableWatch } from '../machines/table-run.ts';
 import type { NodeFigures } from '../models/cluster-node.ts';
-import type { Kind } from './claims.ts';
+import type { ChosenId, Kind } from './claims.ts';
 import type { RemoteRequest } from './forwards.ts';
 import type { ClusterLink } from './link.ts';
 import type { ClaimedName, NamedLink } from './named-link.ts';
@@ -44,6 +44,8 @@ export type Served = {
   carryOut(request: RemoteRequest): Promise<Response>;
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
+  /** The objects of this node whose ids have no mark. */
+  chosenIds(): ChosenId[];
   phones: PhonesHere;
   /** Answers another node about a bridge with members at both. It never rejects. */
   bridges(request: unknown): Promise<object>;

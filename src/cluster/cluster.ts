@@ -15,6 +15,7 @@ import type { ClusterOptions, Served } from './cluster-options.ts';
 import { createForwards, type ForwardFigures, type Forwards } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import { createGroupMemberships, type GroupMemberships } from './group-memberships.ts';
+import { createIdDirectory, type IdDirectory } from './id-directory.ts';
 import { type LinkState, upWait } from './link.ts';
 import { createMembers, type Member, type Members } from './members.ts';
 import { createNamedLink, holderOf, type NamedLink, nodeKey } from './named-link.ts';
@@ -252,6 +253,25 @@ function phonesOf({ options, link, members, hit }: Pick<Parts, 'options' | 'link
   });
 }
 
+/** Who decides about ids that clients choose. */
+function directoryOf(
+  { settings, clock, log, tables }: ClusterOptions,
+  link: NamedLink,
+  { write, hit }: { write(): Promise<void>; hit(limit: string): void },
+): IdDirectory {
+  const { name, requestTimeoutMs: timeoutMs } = settings;
+  const subjects = subjectsOf(settings.cluster);
+  return createIdDirectory({
+    ...{ link, node: name, epoch: link.epoch, clock, log, tables, write, timeoutMs, retryMs: settings.retryMs },
+    ...{ mostWaiting: settings.requests, hit: () => hit('requests') },
+    lostAfterMs: { gone: settings.suspectAfterMs, silent: settings.awayAfterMs },
+    async ask(node, epoch) {
+      const answer = await link.request(subjects.node(node, epoch), writeFrame({ kind: 'directory' }), timeoutMs);
+      return readFrame(answer)?.head['shared'] === true;
+    },
+  });
+}
+
 /** What others ask about applications. */
 const applicationsOf = (presence: Presence) => ({
   connect: presence.connect,
@@ -295,8 +315,9 @@ export function createCluster(options: ClusterOptions): Cluster {
     ...{ link, subjectOf: (node) => subjectTo(members, node, subjects.node), timeoutMs: settings.requestTimeoutMs },
     ...{ most: settings.requests, hit: () => hit('requests') },
   });
-  const claims = createClaims({
-    ...{ link, node: name, term: () => link.term, most: settings.ids, hit: () => hit('ids'), log },
+  const directory = directoryOf(options, link, { write: () => claims.write(), hit });
+  const claims: Claims = createClaims({
+    ...{ link, directory, node: name, term: () => link.term, most: settings.ids, hit: () => hit('ids'), log },
     isNode: async (node) =>
       node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
   });
@@ -324,7 +345,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     },
   });
   const telling = createTelling({
-    ...{ options, link, subjects, claims, presence, states, registrations, members, hit },
+    ...{ options, link, subjects, claims, directory, presence, states, registrations, members, hit },
     memberships: () => memberships,
   });
   let memberships: GroupMemberships | undefined;
@@ -373,6 +394,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       await replica?.close(true);
       presence.close();
       members.close();
+      await directory.close();
       // Without NATS the others keep it as a node that is away.
       if (link.state === 'up') await link.release(nodeKey(name)).catch(() => {});
       // A node that has just joined may have read the name before.

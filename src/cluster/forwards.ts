@@ -26,6 +26,20 @@ export const reasons: Readonly<Record<LinkFailure, string>> = {
   excluded: 'this server takes no part in the cluster, because another one has its name (cluster.name)',
 };
 
+/** Why the table cannot be asked, for people. */
+const reasonsOfTable: Readonly<Partial<Record<LinkFailure, string>>> = {
+  timeout: 'NATS does not answer in time',
+  full: reasons.full,
+  excluded: 'another server has the name of this node (cluster.name)',
+};
+
+/** The refusal where the table cannot be asked. */
+export function unavailable(error: unknown): AriError {
+  const failure = error instanceof LinkError ? error.failure : 'down';
+  const why = reasonsOfTable[failure] ?? 'NATS with JetStream is not connected';
+  return new AriError('clusterUnavailable', { why }, { cause: error });
+}
+
 /** Answers that have no body (RFC 9110 15.3.5, 15.4.5). */
 const bodiless: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 

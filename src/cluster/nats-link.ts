@@ -5,6 +5,7 @@ import type { KV } from '@nats-io/kv';
 import type { Msg, NatsConnection, NodeConnectionOptions, Subscription } from '@nats-io/transport-node';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
 import { type Answerer, type ClusterLink, LinkError, type LinkState } from './link.ts';
 
 type NatsSettings = {
@@ -411,14 +412,30 @@ function createLog(table: () => Table, { cluster, timeoutMs }: NatsSettings): Sh
 /** Messages that NATS is asked for at the same time. */
 const mostFetched = 500;
 
+/** Codes of JetStream: there is no such message. */
+const messageMissing: readonly (number | undefined)[] = [10043, 10057];
+
 /** The shared table, in a key-value bucket. */
 function createTable(table: () => Table, name: string): SharedTable {
   const ours = asking(table);
   /** Code of JetStream: there is another row. */
   const isThere = (error: unknown): boolean => (error as { code?: number }).code === 10071;
-  const create = async (bucket: KV, key: string, value: string): Promise<string | undefined> => {
+  /** Rows that were written on this connection: they need not be read before they are removed. */
+  const written = new WeakMap<KV, SlotMap<string, { value: string; revision: number }>>();
+  const writtenTo = (bucket: KV) => {
+    const rows = written.get(bucket) ?? new SlotMap();
+    written.set(bucket, rows);
+    return rows;
+  };
+  const create = async (
+    bucket: KV,
+    key: string,
+    value: string,
+    wrote?: (revision: number) => void,
+  ): Promise<string | undefined> => {
     try {
-      await bucket.create(key, value);
+      const revision = await bucket.create(key, value);
+      wrote?.(revision);
       return undefined;
     } catch (error) {
       if (!isThere(error)) throw error;
@@ -427,7 +444,8 @@ function createTable(table: () => Table, name: string): SharedTable {
     }
   };
   return {
-    claim: (key, value) => ours(({ bucket }) => create(bucket, key, value)),
+    claim: (key, value) =>
+      ours(({ bucket }) => create(bucket, key, value, (revision) => writtenTo(bucket).set(key, { value, revision }))),
     reserve: (key, value) => ours(({ reserved }) => create(reserved, key, value)),
     replace: (key, before, value) =>
       ours(async ({ bucket }) => {
@@ -444,9 +462,17 @@ function createTable(table: () => Table, name: string): SharedTable {
     find: (key) => ours(async ({ bucket }) => (await bucket.get(key))?.string()),
     release: (key, wanted) =>
       ours(async ({ bucket, manager }) => {
+        const erase = (revision: number) => manager.streams.deleteMessage(`KV_${name}`, revision, false);
+        const known = writtenTo(bucket).get(key);
+        writtenTo(bucket).delete(key);
+        if (known && known.value === wanted) {
+          await erase(known.revision).catch((error: unknown) => {
+            if (!messageMissing.includes((error as { code?: number }).code)) throw error;
+          });
+          return;
+        }
         const row = await bucket.get(key);
-        if (row && (wanted === undefined || wanted === row.string()))
-          await manager.streams.deleteMessage(`KV_${name}`, row.revision, false);
+        if (row && (wanted === undefined || wanted === row.string())) await erase(row.revision);
       }),
     keys: (prefix) =>
       ours(async ({ bucket }) => {

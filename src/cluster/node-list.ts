@@ -1,7 +1,7 @@
 import type { ClusterNode, NodeFigures } from '../models/cluster-node.ts';
 import { AriError } from '../models/errors.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
-import { unavailable } from './claims.ts';
+import { unavailable } from './forwards.ts';
 import { writeFrame } from './frame.ts';
 import type { Members } from './members.ts';
 import { holderOf, type NamedLink, nodeKey } from './named-link.ts';

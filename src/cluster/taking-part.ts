@@ -6,6 +6,7 @@ import type { ClusterOptions, Served } from './cluster-options.ts';
 import type { RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import type { GroupMemberships, MembershipAsked } from './group-memberships.ts';
+import type { IdDirectory } from './id-directory.ts';
 import { watchLink } from './link.ts';
 import type { Beat, Members } from './members.ts';
 import { holderOf, type NamedLink, nodeKey } from './named-link.ts';
@@ -50,6 +51,7 @@ export type Parts = {
   link: NamedLink;
   subjects: ReturnType<typeof subjectsOf>;
   claims: Claims;
+  directory: IdDirectory;
   presence: Presence;
   states: SharedStates;
   registrations: ClusterRegistrations;
@@ -68,7 +70,7 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
 function listen(
-  { options, link, subjects, presence, states, members, memberships, hit }: Parts,
+  { options, link, subjects, directory, presence, states, members, memberships, hit }: Parts,
   { carryOut, phones, bridges, narrowOf }: Served,
 ): () => void {
   const { settings, clock, log } = options;
@@ -103,6 +105,7 @@ function listen(
     const asked = readFrame(data);
     if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
     if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
+    if (asked?.head['kind'] === 'directory') return writeFrame({ shared: await directory.share() });
     if (asked?.head['kind'] === 'bridge') return writeFrame(await bridges(asked.head['request']));
     return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
@@ -153,7 +156,7 @@ function createHolding({ options, link, states, registrations, members }: Parts)
 
 /** Tells the others about this node, from when it serves to its end. */
 export function createTelling(parts: Parts) {
-  const { options, link, subjects, claims, presence, states, members } = parts;
+  const { options, link, subjects, claims, directory, presence, states, members } = parts;
   const { settings, clock, log } = options;
   const { name } = settings;
   let served: Served | undefined;
@@ -176,6 +179,7 @@ export function createTelling(parts: Parts) {
     beat();
     if (served) {
       claims.sweep(served.isHere);
+      directory.beat(members.list().length === 0);
       holding?.look(served);
     }
     parts.memberships()?.beat();
@@ -201,6 +205,8 @@ export function createTelling(parts: Parts) {
     begin(given: Served): void {
       served = given;
       dropAnswers = listen(parts, given);
+      claims.know(given.chosenIds());
+      directory.begin();
       holding = createHolding(parts);
       stopWatching = watchLink(link, { clock, afterMs: settings.isolatedAfterMs }, given.isolated);
       const joinIfUp = (): void => {

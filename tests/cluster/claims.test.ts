@@ -16,8 +16,11 @@ function nodes(most = 3) {
   const of = (node: string, term = () => 1) => {
     const link = hub.link();
     const isNode = async (name: string) => !forgotten.has(name);
-    const claimed = createClaims({ link, node, term, isNode, most, hit: () => void hits.push(node), log: silentLog });
-    return Object.assign(claimed, { link });
+    const how: { is: 'memory' | 'row' } = { is: 'row' };
+    const directory = { decides: () => how.is, changed: async () => {} };
+    const bound = { most, hit: () => void hits.push(node), log: silentLog };
+    const claimed = createClaims({ link, directory, node, term, isNode, ...bound });
+    return Object.assign(claimed, { link, how });
   };
   return { hub, hits, forgotten, of, a: of('a'), b: of('b') };
 }

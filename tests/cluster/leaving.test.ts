@@ -39,6 +39,7 @@ function createWorld() {
     cluster.serve({
       figures: () => ({}),
       isHere: () => false,
+      chosenIds: () => [],
       isolated() {},
       readiness: () => 'ready',
       phones: {},

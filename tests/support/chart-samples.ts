@@ -19,6 +19,7 @@ import { externalLegMachine } from '../../src/machines/external-leg.ts';
 import { featureKeysMachine } from '../../src/machines/feature-keys.ts';
 import { groupMemberMachine } from '../../src/machines/group-member.ts';
 import { groupMembershipMachine } from '../../src/machines/group-membership.ts';
+import { idDirectoryMachine } from '../../src/machines/id-directory.ts';
 import { legMachine } from '../../src/machines/leg.ts';
 import { lifecycleMachine } from '../../src/machines/lifecycle.ts';
 import { liveRecordingMachine } from '../../src/machines/live-recording.ts';
@@ -540,6 +541,13 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(nodeNameMachine, {
     inputs: [{} as never],
     events: plain(...(['granted', 'refused', 'overtaken', 'link.lost'] as const)),
+  }),
+  samplesOf(idDirectoryMachine, {
+    inputs: [{} as never],
+    events: plain(
+      ...(['link.up', 'link.lost', 'granted', 'free', 'held', 'again'] as const),
+      ...(['joined', 'written', 'overtaken', 'deserted'] as const),
+    ),
   }),
   samplesOf(takeoverMachine, {
     inputs: [{} as never],

@@ -170,6 +170,7 @@ class SimulatedNode {
     this.cluster.serve({
       carryOut: async () => new Response(null, { status: 404 }),
       isHere: (_kind: string, id: string) => this.objects.has(id),
+      chosenIds: () => [],
       ...{ figures: () => ({}), isolated() {}, phones: {}, narrowOf: () => undefined },
       readiness: () => (this.isDrained ? 'drained' : 'ready'),
     } as never);
