@@ -109,7 +109,7 @@ class Directory implements IdDirectory {
 
   decides(): 'memory' | 'row' | undefined {
     const { link, clock, lostAfterMs } = this.#options;
-    if (this.#isClosed) return 'row';
+    if (this.#isClosed) return undefined;
     switch (this.#run.state) {
       case 'lost':
         // The row is refused.
@@ -126,6 +126,7 @@ class Directory implements IdDirectory {
 
   async changed(): Promise<void> {
     const { clock, timeoutMs, mostWaiting, hit } = this.#options;
+    if (this.#isClosed) throw unavailable(new LinkError('down'));
     if (this.#failure && this.#run.state === 'looking') throw this.#failure;
     if (this.#waiting.size >= mostWaiting) {
       hit();
