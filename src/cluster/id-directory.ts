@@ -16,7 +16,7 @@ import { nodeKey } from './named-link.ts';
 export interface IdDirectory {
   /** How an id is decided now: in memory, or by its row. Undefined: later. */
   decides(): 'memory' | 'row' | undefined;
-  /** Waits until {@link decides} may be another one. @throws (rejects) AriError clusterUnavailable, clusterBusy */
+  /** Waits while {@link decides} is undefined. @throws (rejects) AriError clusterUnavailable, clusterBusy */
   changed(): Promise<void>;
   /** Begins, when other nodes can ask this one. */
   begin(): void;
@@ -178,7 +178,7 @@ class Directory implements IdDirectory {
   #send(type: IdDirectoryEvent['type']): void {
     const before = this.#run.state;
     this.#run.send({ type });
-    if (this.#run.state !== before) this.#wake();
+    if (this.#run.state !== before && this.decides() !== undefined) this.#wake();
   }
 
   #wake(error?: AriError): void {

@@ -119,6 +119,75 @@ claims('a process gives back what the one before it had, and takes its own again
   assert.is(await b.nodeOf('channel', 'stays'), 'a');
 });
 
+claims(
+  'what is decided in memory needs no row until the next sweep, and none if its object is gone by then',
+  async () => {
+    const { a, b, hub } = nodes();
+    a.how.is = 'memory';
+    assert.is(await a.claim('channel', 'short'), true);
+    assert.is(await a.claim('channel', 'short'), false);
+    await a.claim('channel', 'long');
+    assert.is(await a.nodeOf('channel', 'short'), 'a');
+    assert.is(await a.nodeOf('channel', 'other'), undefined);
+    a.settle('channel', 'short', true);
+    a.settle('channel', 'long', true);
+    a.sweep((_kind, id) => id === 'long');
+    await a.write();
+    assert.equal([a.size, hub.table.size], [1, 1]);
+    assert.is(await b.nodeOf('channel', 'long'), 'a');
+    a.sweep(() => false);
+    await untilAsked(
+      async () => hub.table.size === 0,
+      () => 'the row stays',
+    );
+  },
+);
+
+claims('all ids that were decided in memory are written', async () => {
+  const { a, b } = nodes(1_000);
+  a.how.is = 'memory';
+  const ids = Array.from({ length: 300 }, (_, at) => `x${at}`);
+  for (const id of ids) await a.claim('bridge', id);
+  await a.write();
+  assert.equal(new Set(await Promise.all(ids.map((id) => b.nodeOf('bridge', id)))), new Set(['a']));
+});
+
+claims('an object that goes while its id is written leaves no row', async () => {
+  const { a, hub } = nodes();
+  a.how.is = 'memory';
+  await a.claim('bridge', 'lobby');
+  a.settle('bridge', 'lobby', true);
+  const writing = a.write();
+  a.settle('bridge', 'lobby', false);
+  await writing;
+  await untilAsked(
+    async () => hub.table.size === 0,
+    () => 'the row stays',
+  );
+});
+
+claims('what an earlier process has left is known, and written', async () => {
+  const { a, b } = nodes();
+  a.know([{ kind: 'channel', id: 'mine' }]);
+  assert.is(await a.claim('channel', 'mine'), false);
+  await a.write();
+  assert.is(await b.nodeOf('channel', 'mine'), 'a');
+});
+
+claims('an id is given back, and taken again meanwhile', async () => {
+  const { a, b } = nodes();
+  await a.claim('bridge', 'lobby');
+  const { release } = a.link;
+  let deliver = async (): Promise<void> => {};
+  a.link.release = async (...row) => {
+    deliver = () => release(...row);
+  };
+  a.settle('bridge', 'lobby', false);
+  assert.is(await a.claim('bridge', 'lobby'), true);
+  await deliver();
+  assert.is(await b.nodeOf('bridge', 'lobby'), 'a');
+});
+
 claims('a row whose claim was not answered is given back', async () => {
   const { hub, a, b } = nodes();
   const { claim } = a.link;
