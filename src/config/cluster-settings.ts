@@ -59,7 +59,8 @@ export const cluster = group(
     requests: whole(1, 1_000_000, {
       default: 1_000,
       unit: 'requests',
-      description: 'Requests under way to other nodes, and as many from other nodes. More get 503.',
+      description:
+        'Requests under way to other nodes, as many from other nodes, and as many ids that wait for one. More get 503.',
     }),
     octets: whole(1, 65_536, {
       default: 64,

@@ -47,7 +47,7 @@ export const idDirectoryMachine = directory.createMachine({
         granted: { target: 'sole' },
         free: { target: 'shared' },
         held: { target: 'waiting', actions: 'askHolder' },
-        again: { target: 'looking', actions: 'look' },
+        again: { actions: 'look' },
         'link.lost': { target: 'lost' },
       },
     },
@@ -70,7 +70,7 @@ export const idDirectoryMachine = directory.createMachine({
     sharing: {
       on: {
         written: { target: 'shared' },
-        again: { target: 'sharing', actions: 'writeIds' },
+        again: { actions: 'writeIds' },
         overtaken: { target: 'looking', actions: 'look' },
         'link.lost': { target: 'lost' },
       },
