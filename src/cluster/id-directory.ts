@@ -127,7 +127,8 @@ class Directory implements IdDirectory {
   async changed(): Promise<void> {
     const { clock, timeoutMs, mostWaiting, hit } = this.#options;
     if (this.#isClosed) throw unavailable(new LinkError('down'));
-    if (this.#failure && this.#run.state === 'looking') throw this.#failure;
+    const { state } = this.#run;
+    if (this.#failure && (state === 'looking' || state === 'sole')) throw this.#failure;
     if (this.#waiting.size >= mostWaiting) {
       hit();
       throw new AriError('clusterBusy', { most: String(mostWaiting), limit: 'requests' });
@@ -143,6 +144,7 @@ class Directory implements IdDirectory {
       };
       const timer = clock.setTimeout(() => waiting.end(late(this.#other)), timeoutMs);
       const number = this.#waiting.add(waiting);
+      if (state === 'sole') this.#renewing ??= this.#renew();
     });
   }
 
@@ -271,9 +273,12 @@ class Directory implements IdDirectory {
       if (isOwn) {
         this.#row = next;
         this.#confirmedAt = at;
+        this.#failure = undefined;
         this.#wake();
       } else this.#send('overtaken');
     } catch (error) {
+      this.#failure = unavailable(error);
+      if (this.decides() === undefined) this.#wake(this.#failure);
       log.warn({ error }, 'the id directory cannot be renewed; it is tried again');
     } finally {
       this.#renewing = undefined;

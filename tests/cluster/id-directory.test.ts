@@ -191,6 +191,24 @@ directory('without NATS the row of an id is refused, and without its table at on
   assert.equal(await refusalOf(() => a.changed()), { status: 503, message: `The cluster cannot be asked: ${why}` });
 });
 
+directory('a row that cannot be renewed says why, and later claims do not wait', async () => {
+  const { clock, start } = createWorld();
+  const a = start('a');
+  await clock.run(0);
+  const { replace } = a.link;
+  a.link.replace = async () => {
+    throw new LinkError('full');
+  };
+  await clock.run(3_000);
+  const refusal = { status: 503, message: 'The cluster cannot be asked: the store of NATS is full (max_file_store)' };
+  assert.equal(await refusalOf(() => a.changed()), refusal);
+  assert.equal(await refusalOf(() => a.changed()), refusal);
+  a.link.replace = replace;
+  a.beat(true);
+  await clock.run(0);
+  assert.is(a.decides(), 'memory');
+});
+
 directory('a node that ends gives the directory up', async () => {
   const { hub, clock, start } = createWorld();
   const a = start('a');
