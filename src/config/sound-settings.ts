@@ -255,6 +255,17 @@ export const media = group(
               description:
                 'Secret that the TURN server shares (`static-auth-secret` of coturn). It makes passwords that end after a day, in place of `username` and `password`.',
             }),
+            message: whole(2048, 65_535, {
+              default: 4096,
+              unit: 'bytes',
+              description:
+                'Longest message that is read of a TURN server by TCP or TLS. A longer one ends its connection.',
+            }),
+            unsent: whole(16_384, 16_777_216, {
+              default: 262_144,
+              unit: 'bytes',
+              description: 'Packets that such a server may leave unread. Further ones are lost.',
+            }),
             wait: number(0.1, 10, {
               default: 1,
               unit: 's',

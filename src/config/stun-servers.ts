@@ -12,6 +12,8 @@ type Terms = {
     readonly username: string;
     readonly password: string;
     readonly secret: string;
+    readonly messageBytes: number;
+    readonly unsentBytes: number;
     readonly name?: string;
     readonly authorities?: readonly string[];
   };
@@ -24,7 +26,15 @@ type Certified = { readonly name: string; readonly authorities: readonly string[
 
 /** Servers that tell or lend addresses to calls of browsers; undefined without any. */
 export function gatheringTerms(
-  { stun, turn, turn_name: _, wait, ...account }: Config['media']['webrtc']['gathering'],
+  {
+    stun,
+    turn,
+    turn_name: _,
+    wait,
+    message: messageBytes,
+    unsent: unsentBytes,
+    ...account
+  }: Config['media']['webrtc']['gathering'],
   { name, authorities }: Certified,
 ): Terms | undefined {
   const place = turnPlace(turn);
@@ -33,7 +43,14 @@ export function gatheringTerms(
     waitMs: wait * 1000,
     ...(stun !== '' && { stun: placeOf(stun) }),
     ...(place && {
-      turn: { ...place, ...account, ...(name !== '' && { name }), ...(authorities && { authorities }) },
+      turn: {
+        ...place,
+        ...account,
+        messageBytes,
+        unsentBytes,
+        ...(name !== '' && { name }),
+        ...(authorities && { authorities }),
+      },
     }),
   };
 }

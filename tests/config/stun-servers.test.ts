@@ -2,7 +2,10 @@ import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { gatheringTerms, turnAddress } from '../../src/config/stun-servers.ts';
 
-const none = { stun: '', turn: '', turn_name: '', username: '', password: '', secret: '', wait: 1 };
+const none = {
+  ...{ stun: '', turn: '', turn_name: '', username: '', password: '', secret: '', wait: 1 },
+  ...{ message: 4096, unsent: 262_144 },
+};
 const nobody = { name: '', authorities: undefined };
 const placeOf = (turn: string) => {
   const { address, port, transport } = gatheringTerms({ ...none, turn }, nobody)?.turn ?? {};
@@ -34,7 +37,7 @@ test('there are terms where there is a server, with what its certificate has to 
       stun: { address: '192.0.2.2', port: 3478 },
       turn: {
         ...{ address: '192.0.2.1', port: 5349, transport: 'tls', name: 'a.example', authorities: ['PEM'] },
-        ...account,
+        ...{ ...account, messageBytes: 4096, unsentBytes: 262_144 },
       },
     },
   );

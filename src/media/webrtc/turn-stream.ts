@@ -14,10 +14,6 @@ type TurnStreamOptions = {
   readonly lost: (reason: string) => void;
 };
 
-/** Octets of a message that are read: packets of media are smaller. */
-const longestMessage = 4096;
-/** Octets that the server may leave unread. Messages beyond that are lost, as by UDP. */
-const mostUnsent = 262_144;
 /** How long the last messages may take, in ms. */
 const goodbyeMs = 1000;
 
@@ -42,10 +38,10 @@ export class TurnStream {
     this.#socket.on('close', () => this.#lose('its connection has ended'));
   }
 
-  /** Sends a message. */
+  /** Sends a message. One beyond what the server may leave unread is lost, as by UDP. */
   send(message: Uint8Array): void {
     const socket = this.#socket;
-    if (this.#isClosed || socket.writableLength > mostUnsent) return;
+    if (this.#isClosed || socket.writableLength > this.#options.server.unsentBytes) return;
     const padding = paddingOf(message.length);
     socket.write(padding === 0 ? message : Buffer.concat([message, new Uint8Array(padding)]));
   }
@@ -74,7 +70,7 @@ export class TurnStream {
     let at = 0;
     while (!this.#isClosed && at + channelHeaderOctets <= all.length) {
       const length = lengthAt(all, at);
-      if (length === undefined || length > longestMessage) {
+      if (length === undefined || length > this.#options.server.messageBytes) {
         this.#lose('it sends what is no message of TURN');
         return;
       }

@@ -44,6 +44,9 @@ export type TurnServer = PacketAddress & {
   readonly secret: string;
   /** How it is reached; left out: by UDP from the port of the call. */
   readonly transport?: 'tcp' | 'tls';
+  /** By TCP or TLS: octets of the longest message that is read, and octets that it may leave unread. */
+  readonly messageBytes: number;
+  readonly unsentBytes: number;
   /** By TLS: the name in its certificate; left out: its address. */
   readonly name?: string;
   /** By TLS: authorities of its certificate, in PEM; left out: those of Node. */

@@ -12,7 +12,10 @@ import { untilAsked } from '../../support/waiting.ts';
 
 const test = suite('a connection to a TURN server');
 
-const account = { address: '127.0.0.1', username: 'desk', password: 'north wind', secret: '' };
+const account = {
+  ...{ address: '127.0.0.1', username: 'desk', password: 'north wind', secret: '' },
+  ...{ messageBytes: 4096, unsentBytes: 262_144 },
+};
 const message = writeMessage(0x0101, Buffer.alloc(12, 7), [[6, Buffer.from('desk')]]);
 const channelData = (text: string) => {
   const octets = Buffer.from(text);
@@ -24,12 +27,12 @@ const until = (holds: () => boolean) => untilAsked(holds, () => 'it did not happ
 type Ends = { stream: TurnStream; far: Socket; heard: string[]; lost: string[]; clock: ManualClock };
 
 /** A connection, and the server's end of it. */
-async function withStream(body: (ends: Ends) => Promise<void>): Promise<void> {
+async function withStream(body: (ends: Ends) => Promise<void>, more: Partial<TurnServer> = {}): Promise<void> {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const connected = once(server, 'connection') as Promise<[Socket]>;
-  const { stream, heard, lost, clock } = open(server, { transport: 'tcp' });
+  const { stream, heard, lost, clock } = open(server, { transport: 'tcp', ...more });
   const [far] = await connected;
   try {
     await body({ stream, far, heard, lost, clock });
@@ -80,6 +83,30 @@ test('what is no message, or a longer one than any of TURN, ends it, and nothing
       await until(() => lost.length === 1);
       assert.equal([heard, lost], [[], ['it sends what is no message of TURN']]);
     });
+});
+
+test('how long a message is, and how much is left unread, are settings', async () => {
+  const long = Buffer.from([0x40, 0, 0x10, 0]);
+  await withStream(
+    async ({ far, heard, lost }) => {
+      far.write(Buffer.concat([long, Buffer.alloc(0x1000, 7)]));
+      await until(() => heard.length === 1);
+      assert.equal([heard[0]?.length, lost], [2 * (4 + 0x1000), []]);
+    },
+    { messageBytes: 5000 },
+  );
+  const large = channelData('x'.repeat(64_000));
+  await withStream(
+    async ({ stream, far }) => {
+      far.pause();
+      for (let count = 0; count < 500; count++) stream.send(large);
+      let come = 0;
+      far.on('data', (octets) => (come += octets.length));
+      far.resume();
+      await until(() => come === 500 * large.length);
+    },
+    { unsentBytes: 64_000_000 },
+  );
 });
 
 test('one that ends is told once, and one that we end is not; nothing is sent afterwards', async () => {

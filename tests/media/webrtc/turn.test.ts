@@ -19,7 +19,10 @@ const test = suite('an allocation at a TURN server');
 
 type Address = { address: string; port: number };
 
-const server = { address: '192.0.2.7', port: 3478, username: 'desk', password: 'north wind', secret: '' };
+const server = {
+  ...{ address: '192.0.2.7', port: 3478, username: 'desk', password: 'north wind', secret: '' },
+  ...{ messageBytes: 4096, unsentBytes: 262_144 },
+};
 const relayed: Address = { address: '203.0.113.7', port: 50_000 };
 const mapped: Address = { address: '198.51.100.1', port: 4000 };
 const peer: Address = { address: '192.0.2.99', port: 777 };
