@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import { BrowserPages, packageScript, pageHears, pageSees } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
@@ -21,18 +22,18 @@ globalThis.hum = (hertz) => current.connection.getSenders()[0].replaceTrack(ears
 
 /** Pages with a camera, that answer what comes. */
 const videoScript = `
-globalThis.connect = async (server, token, colour) => {
-  eyes.useCamera(colour);
+globalThis.connect = async (server, token, colour, size = [], options = {}) => {
+  eyes.useCamera(colour, ...size);
   await new Promise((resolve) => {
-    Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve }).then((phone) => {
+    Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve, ...options }).then((phone) => {
       globalThis.phone = phone;
       phone.onincoming = (call) => { globalThis.current = call; void call.answer(); };
     });
   });
 };
 globalThis.dial = async (extension) => { globalThis.current = await phone.call({ extension }); };
-globalThis.show = (colour) =>
-  current.connection.getSenders().find(({ track }) => track.kind === 'video').replaceTrack(eyes.camera(colour));
+globalThis.show = (colour, ...size) =>
+  current.connection.getSenders().find(({ track }) => track.kind === 'video').replaceTrack(eyes.camera(colour, ...size));
 `;
 
 /** Makes a token that covers calls of browsers alone. */
@@ -123,6 +124,65 @@ chromium.test(browsers, 'two pages see each other again, with the same keys', as
     await server.close();
   }
 });
+
+chromium.test(
+  browsers,
+  'a camera in two sizes comes in both again, and its viewer has the larger one',
+  async (path) => {
+    const server = await startSupervised({
+      dialplan: { default: { bob: ['Dial(WebRTC/bob,30)'] } },
+      more: { http: { allowed_origins: ['*'] }, state_store: { interval: 30 } },
+    });
+    const pages = await BrowserPages.open(path, [await packageScript(), videoScript]);
+    try {
+      const base = `http://127.0.0.1:${server.httpPort}`;
+      const open = async (name: string, ...how: unknown[]) => {
+        const page = await pages.page();
+        const parts = [base, await tokenAt(base, name), ...how].map((each) => JSON.stringify(each));
+        await page.evaluate(`connect(${parts.join(', ')})`);
+        return page;
+      };
+      const simulcast = [
+        { rid: 'l', scaleResolutionDownBy: 2, maxBitrate: 60_000 },
+        { rid: 'h', maxBitrate: 220_000 },
+      ];
+      const [alice, bob] = [await open('alice', 'red', [640, 360, 100], { simulcast }), await open('bob', 'blue')];
+      await alice.evaluate("dial('bob')");
+      for (const page of [alice, bob]) await page.waitForFunction('globalThis.current?.connection.remoteDescription');
+      for (const page of [alice, bob]) await page.evaluate('eyes.watch(current.stream.getVideoTracks())');
+      const seesLargest = async (): Promise<void> => {
+        let told = '';
+        await untilAsked(
+          async () => {
+            const client = server.client();
+            const [bridge] = await client.ok<{ id: string }[]>('GET', '/bridges');
+            const path = `/../hookswitch/bridges/${bridge?.id}/video-visibility`;
+            const members = await client.ok<VideoVisibility[]>('GET', path);
+            told = JSON.stringify(members);
+            const others = members.flatMap((member) => member.others);
+            return others.some(({ seen, size, sizes }) => seen && size === 2 && sizes === 2);
+          },
+          () => `the interface tells ${told}`,
+        );
+      };
+      await pageSees(bob, 'red');
+      await seesLargest();
+      await server.kill();
+      await alice.evaluate("show('green', 640, 360, 100)");
+      await pageSees(bob, 'green');
+      await seesLargest();
+      await alice.evaluate('current.hangup()');
+      const after = server.client();
+      await untilAsked(
+        async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
+        () => 'a channel stays',
+      );
+    } finally {
+      await pages.close();
+      await server.close();
+    }
+  },
+);
 
 chromium.test(
   browsers,
