@@ -18,18 +18,32 @@ const network = [
   ...['ip link set d0 up', 'ip link set d1 up', 'ip route add default dev d0', 'exec "$@"'],
 ].join(' && ');
 
+/** What a program says that runs in such a network. */
+async function ranAt(program: string, ...args: string[]): Promise<string> {
+  const started = [process.execPath, ...nodeArguments(program), ...args, address];
+  const all = ['--net', '--map-root-user', 'sh', '-c', network, 'sh', ...started];
+  return (await promisify(execFile)('unshare', all, { timeout: 2 * patienceMs })).stdout;
+}
+
 needed.test(
   firefoxes,
   'it calls an application: audio, keys, hold, another start of ICE; two tabs hear and see each other',
   async (path) => {
-    const program = [process.execPath, ...nodeArguments('tests/e2e/firefox-calls.ts'), path, address];
-    const { stdout } = await promisify(execFile)(
-      'unshare',
-      ['--net', '--map-root-user', 'sh', '-c', network, 'sh', ...program],
-      { timeout: 2 * patienceMs },
-    );
+    const stdout = await ranAt('tests/e2e/firefox-calls.ts', path);
     assert.match(stdout, 'Firefox and an application have talked');
     assert.match(stdout, 'two tabs have seen each other');
+  },
+);
+
+const coturn = need('turnserver');
+(needed.path === undefined ? needed : coturn).test(
+  firefoxes,
+  'it calls by TCP, by TURN servers of either side, and sends its camera in two sizes',
+  async () => {
+    const stdout = await ranAt('tests/e2e/firefox-ways.ts', firefox.path!, coturn.path!);
+    for (const pair of ['host host tcp', 'host relay udp', 'relay host udp'])
+      assert.match(stdout, `Firefox has called by ${pair}`);
+    assert.match(stdout, 'Firefox has sent two sizes');
   },
 );
 

@@ -32,8 +32,11 @@ globalThis.connect = async (server, token, colour, size = [], options = {}) => {
   });
 };
 globalThis.dial = async (extension) => { globalThis.current = await phone.call({ extension }); };
-globalThis.show = (colour, ...size) =>
-  current.connection.getSenders().find(({ track }) => track.kind === 'video').replaceTrack(eyes.camera(colour, ...size));
+const camera = () => current.connection.getSenders().find(({ track }) => track?.kind === 'video');
+globalThis.show = (colour, ...size) => camera().replaceTrack(eyes.camera(colour, ...size));
+/** A busy machine sends fewer pictures, and not smaller ones. */
+globalThis.keepSize = () =>
+  camera().setParameters({ ...camera().getParameters(), degradationPreference: 'maintain-resolution' });
 `;
 
 /** Makes a token that covers calls of browsers alone. */

@@ -12,6 +12,7 @@ const preferences = {
   'media.navigator.permission.disabled': true,
   'media.peerconnection.ice.loopback': true,
   'media.peerconnection.ice.obfuscate_host_addresses': false,
+  'media.peerconnection.ice.tcp': true,
   'media.autoplay.default': 0,
   'media.autoplay.blocking_policy': 0,
   // Without it there is no H.264, and what is not there is fetched from the network.

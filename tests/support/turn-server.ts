@@ -1,7 +1,7 @@
 import { freePort } from './free-port.ts';
 import { Command } from './program.ts';
 
-/** coturn on 127.0.0.1, with one user; see `need('turnserver')`. */
+/** coturn, with one user; see `need('turnserver')`. */
 export class TurnServer {
   readonly port: number;
   readonly #program: Command;
@@ -13,12 +13,13 @@ export class TurnServer {
 
   /**
    * @param path the program. @param how its account: options of coturn. @param tls its certificate and key, in files: then it
-   * takes TLS alone.
+   * takes TLS alone. @param address where it listens and relays.
    */
   static async start(
     path: string,
     how: readonly string[] = ['--user=desk:north wind'],
     tls?: { certificate: string; key: string },
+    address = '127.0.0.1',
   ): Promise<TurnServer> {
     const port = await freePort();
     const secure = tls
@@ -27,7 +28,7 @@ export class TurnServer {
     const program = new Command(path, [
       ...['-n', '--no-cli', '--no-dtls', '--log-file=stdout', '--simple-log', '--pidfile='],
       ...['--lt-cred-mech', '--realm=tests', '--allow-loopback-peers', '--verbose', '--relay-threads=1'],
-      ...['--listening-ip=127.0.0.1', '--relay-ip=127.0.0.1', ...secure, ...how],
+      ...[`--listening-ip=${address}`, `--relay-ip=${address}`, ...secure, ...how],
     ]);
     try {
       await program.until(tls ? /IPv4. TLS listener opened on/ : /IPv4. (UDP|TCP) listener opened on/);
