@@ -145,7 +145,8 @@ const both = chromium.path ? coturn : chromium;
 /** A page in a call by a relay of a TURN server hears and is heard, and the relay is given back. */
 async function hearsByRelay(turn: TurnServer, gathering: object, tls?: object): Promise<void> {
   try {
-    const media = { webrtc: { gathering: { ...gathering, wait: 5 } } };
+    // A full agent finds the page without its relay.
+    const media = { webrtc: { ice: 'lite', gathering: { ...gathering, wait: 5 } } };
     await withCall(chromium.path!, { type: ' typ relay', media, tls }, async ({ app, page, channel }) => {
       await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
       await pageHears(page, 1004);

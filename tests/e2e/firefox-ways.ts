@@ -132,7 +132,8 @@ try {
     return page;
   };
   const gathering = { turn: `${address}:${turn.port}`, username: 'desk', password: 'north wind' };
-  await callBy(open, { webrtc: { gathering } }, ['only', 'typ relay'], 'host relay udp');
+  // A full agent finds the browser without its relay.
+  await callBy(open, { webrtc: { ice: 'lite', gathering } }, ['only', 'typ relay'], 'host relay udp');
   const told = { urls: [`turn:${address}:${pageTurn.port}`], secret };
   await callBy(open, { webrtc: { turn: told } }, ['relayOnly'], 'relay host udp');
   await seeSizes(open);

@@ -91,8 +91,7 @@ export class Call {
       if (!this.#local) this.connection.addTransceiver('audio', { direction: 'recvonly' });
       for (let shown = this.#local?.getVideoTracks().length ?? 0; shown < screens; shown++)
         this.connection.addTransceiver('video', { direction: 'recvonly' });
-      const response = await this.#offer('POST', path);
-      this.#id = response.headers.get('location')?.split('/').pop() ?? this.#id;
+      await this.#offer('POST', path);
       if (this.#state === 'ended') await this.#parts.server.ask('DELETE', `/webrtc/sessions/${this.#id}`);
     } catch (error) {
       this.finish(41);
@@ -185,17 +184,18 @@ export class Call {
   }
 
   /** A lite server finds us by our checks, unless a TURN server lets none through without. A full one checks our candidates, too. */
-  async #offer(method: string, path: string): Promise<Response> {
+  async #offer(method: string, path: string): Promise<void> {
     const { connection } = this;
     await connection.setLocalDescription();
     const response = await this.#parts.server.ask(method, path, connection.localDescription?.sdp ?? '');
+    // Candidates may be complete already, and are sent to the session.
+    this.#id = response.headers.get('location')?.split('/').pop() ?? this.#id;
     const sdp = await response.text();
     await connection.setRemoteDescription({ type: 'answer', sdp });
     if (sdp.includes(' typ relay') || !sdp.includes('a=ice-lite')) {
       if (connection.iceGatheringState === 'complete') this.#trickle();
       else connection.onicegatheringstatechange = () => this.#trickle();
     }
-    return response;
   }
 
   /** Tells the server our candidates once they are complete (RFC 8840). */
