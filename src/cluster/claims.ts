@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { markOf } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { AriError } from '../models/errors.ts';
@@ -12,11 +13,11 @@ export type Kind = 'channel' | 'bridge' | 'playback' | 'recording';
 /** An object by its kind and id. */
 export type ChosenId = { kind: Kind; id: string };
 
-/** The owners of ids without a node's mark. No two nodes have the same one. */
+/** The owners of ids without the mark of their node. No two nodes have the same one. */
 export interface Claims {
   /**
    * Takes an id for a new object of this node.
-   * @returns whether it is new; false if this node has it already.
+   * @returns whether it is new; false if this node has it already, or its mark says so.
    * @throws (rejects) AriError idOnOtherNode, tooManyIds, clusterUnavailable, clusterBusy
    */
   claim(kind: Kind, id: string): Promise<boolean>;
@@ -124,7 +125,9 @@ class NodeClaims implements Claims {
   }
 
   async claim(kind: Kind, id: string): Promise<boolean> {
-    const { most, hit } = this.#options;
+    const { most, hit, node } = this.#options;
+    // Other nodes send requests for it here.
+    if (markOf(id) === node) return false;
     const name = nameOf(kind, id);
     const before = this.#held.get(name);
     if (before) {

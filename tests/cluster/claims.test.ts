@@ -143,6 +143,14 @@ claims(
   },
 );
 
+claims('an id with the mark of its node needs no row, and one with another mark does', async () => {
+  const { a, hub } = nodes();
+  a.link.become('lost');
+  assert.is(await a.claim('bridge', 'a~lobby'), false);
+  assert.is((await refusalOf(() => a.claim('bridge', 'x~lobby')))?.status, 503);
+  assert.equal([a.size, hub.table.size], [0, 0]);
+});
+
 claims('all ids that were decided in memory are written', async () => {
   const { a, b } = nodes(1_000);
   a.how.is = 'memory';

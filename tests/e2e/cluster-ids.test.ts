@@ -47,7 +47,7 @@ onNats('a node that starts knows them, and takes none that is in use', async ({ 
   const isThere = starting.then(() => true);
   while (!(await Promise.race([isThere, create(a, `more${++more}`).then(() => false)])));
   const b = (await starting).client();
-  for (const id of [...chosen, 'more1', `more${more - 1}`]) {
+  for (const id of [...chosen.slice(-5), 'more1', `more${more - 1}`]) {
     assert.is((await b.request('GET', `/bridges/${id}`)).status, 200, id);
     assert.is(await create(b, id), 409, id);
   }
