@@ -21,6 +21,8 @@ export interface Claims {
    * @throws (rejects) AriError idOnOtherNode, tooManyIds, clusterUnavailable, clusterBusy
    */
   claim(kind: Kind, id: string): Promise<boolean>;
+  /** As {@link claim}, if it is decided without waiting; undefined: it is not. */
+  claimAtOnce(kind: Kind, id: string): boolean | undefined;
   /** The request that claimed an id is answered: without an object the id is free again. */
   settle(kind: Kind, id: string, isThere: boolean): void;
   /** Gives back the ids of objects that are gone, and writes those that were decided in memory. */
@@ -124,10 +126,24 @@ class NodeClaims implements Claims {
     return this.#held.size;
   }
 
-  async claim(kind: Kind, id: string): Promise<boolean> {
-    const { most, hit, node } = this.#options;
+  claimAtOnce(kind: Kind, id: string): boolean | undefined {
+    const { most, node, directory } = this.#options;
     // Other nodes send requests for it here.
     if (markOf(id) === node) return false;
+    const name = nameOf(kind, id);
+    const before = this.#held.get(name);
+    if (before) return before.claimed === done ? false : undefined;
+    if (this.#held.size >= most || directory.decides() !== 'memory') return undefined;
+    const own: Held = { kind, id, creating: true, claimed: done, row: undefined, term: 0 };
+    this.#held.set(name, own);
+    this.#unwritten.set(name, own);
+    return true;
+  }
+
+  async claim(kind: Kind, id: string): Promise<boolean> {
+    const { most, hit } = this.#options;
+    const atOnce = this.claimAtOnce(kind, id);
+    if (atOnce !== undefined) return atOnce;
     const name = nameOf(kind, id);
     const before = this.#held.get(name);
     if (before) {
@@ -140,11 +156,11 @@ class NodeClaims implements Claims {
     }
     const own: Held = { kind, id, creating: true, claimed: done, row: undefined, term: 0 };
     this.#held.set(name, own);
-    if (this.#decide(name, own)) return true;
     const claimed = this.#take(name, own);
     own.claimed = claimed;
     try {
       await claimed;
+      own.claimed = done;
       return true;
     } catch (error) {
       this.#held.delete(name);
@@ -228,13 +244,6 @@ class NodeClaims implements Claims {
     }
   }
 
-  /** @returns whether it was decided in memory. */
-  #decide(name: string, own: Held): boolean {
-    if (this.#options.directory.decides() !== 'memory') return false;
-    this.#unwritten.set(name, own);
-    return true;
-  }
-
   /** How it is decided about an id that is unknown here, as soon as that is known. @throws (rejects) AriError */
   async #decided(): Promise<'memory' | 'row'> {
     const { directory } = this.#options;
@@ -247,8 +256,11 @@ class NodeClaims implements Claims {
 
   async #take(name: string, own: Held): Promise<void> {
     const { directory } = this.#options;
-    while (directory.decides() !== 'row') {
-      if (this.#decide(name, own)) return;
+    for (;;) {
+      // Nothing may happen between the decision and its entry.
+      const how = directory.decides();
+      if (how === 'memory') return void this.#unwritten.set(name, own);
+      if (how === 'row') break;
       await directory.changed();
     }
     const row = this.#rowOf(own);

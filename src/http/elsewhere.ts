@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import type { Claims, Kind } from '../cluster/claims.ts';
+import type { ChosenId, Claims, Kind } from '../cluster/claims.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { AriError } from '../models/errors.ts';
 import type { Env } from './env.ts';
@@ -36,18 +36,30 @@ type ElsewhereDeps = {
   responder: Pick<Responder, 'empty'>;
 };
 
-/** The objects of a kind that a request names in its path or query, or in its body. */
-function namedIn(
-  c: Context<Env>,
-  { operation: { params }, sources: { query, form, json } }: Asked,
-  kind: 'application' | 'endpoint',
-): string[] {
-  return Object.entries(params).flatMap(([name, { names }]) => {
-    if (names !== kind) return [];
+type NamedKind = 'application' | 'endpoint';
+
+/** The parameters of operations that name what has no id, read once. */
+const naming = new WeakMap<Operation, Readonly<Record<NamedKind, readonly string[]>>>();
+
+function namingOf(operation: Operation): Readonly<Record<NamedKind, readonly string[]>> {
+  const known = naming.get(operation);
+  if (known) return known;
+  const params = Object.entries(operation.params);
+  const those = (kind: NamedKind) => params.filter(([, { names }]) => names === kind).map(([name]) => name);
+  const found = { application: those('application'), endpoint: those('endpoint') };
+  naming.set(operation, found);
+  return found;
+}
+
+/** What a request names in its path or query, or in its body. */
+function namedIn(c: Context<Env>, { operation, sources: { query, form, json } }: Asked, kind: NamedKind): string[] {
+  const found: string[] = [];
+  for (const name of namingOf(operation)[kind]) {
     const member = (json as Record<string, unknown> | undefined)?.[name];
     const given = c.req.param(name) ?? (typeof member === 'string' ? member : (query?.get(name) ?? form?.get(name)));
-    return given === undefined || given === '' ? [] : [given];
-  });
+    if (given !== undefined && given !== null && given !== '') found.push(given);
+  }
+  return found;
 }
 
 /** Where an object is: on a node, or on none that is known. */
@@ -68,19 +80,42 @@ export function nodeOfAll(places: readonly Place[]): string | undefined {
 }
 
 /** Takes the ids that clients have chosen, before their objects are created. */
-async function withIds(
+function withIds(
   { claims, isHere }: { claims: Claims; isHere: ElsewhereDeps['isHere'] },
   objects: readonly NamedObject[],
   run: () => Answer,
-): Promise<Response> {
-  const taken: { kind: Kind; id: string }[] = [];
-  try {
-    for (const { kind, id, isNew } of objects)
-      if (isNew && kind !== 'call' && (await claims.claim(kind, id))) taken.push({ kind, id });
-    return await run();
-  } finally {
+): Answer {
+  const taken: ChosenId[] = [];
+  const settle = (): void => {
     for (const { kind, id } of taken) claims.settle(kind, id, isHere(kind, id));
+  };
+  const runSettled = (): Answer => {
+    let answer: Answer | undefined;
+    try {
+      answer = run();
+    } finally {
+      if (!(answer instanceof Promise)) settle();
+    }
+    return answer instanceof Promise ? answer.finally(settle) : answer;
+  };
+  const later: ChosenId[] = [];
+  for (const { kind, id, isNew } of objects) {
+    if (!isNew || kind === 'call') continue;
+    const isTaken = claims.claimAtOnce(kind, id);
+    if (isTaken === undefined) later.push({ kind, id });
+    else if (isTaken) taken.push({ kind, id });
   }
+  if (later.length === 0) return runSettled();
+  const takeAll = async (): Promise<Response> => {
+    try {
+      for (const each of later) if (await claims.claim(each.kind, each.id)) taken.push(each);
+    } catch (error) {
+      settle();
+      throw error;
+    }
+    return runSettled();
+  };
+  return takeAll();
 }
 
 /** The reason phrase is that of the answer that was chosen: others, our own too, may have set theirs. */

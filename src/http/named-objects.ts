@@ -24,9 +24,6 @@ const kinds: ReadonlySet<string> = new Set(['channel', 'bridge', 'playback', 're
 /** Reads the objects that a request names. Those of the path come first. */
 export type ObjectReader = (c: Context<Env>, sources: Sources) => NamedObject[];
 
-const textsIn = (value: unknown): string[] =>
-  (Array.isArray(value) ? value : [value]).filter((each): each is string => typeof each === 'string' && each !== '');
-
 /** The object of an event source; undefined for all of a type, an endpoint or a device. */
 export function objectOfSource(source: string): NamedObject | undefined {
   const [, kind, id = ''] = /^(channel|bridge):(.+)$/s.exec(source) ?? [];
@@ -40,20 +37,32 @@ export function objectReaderOf({ params }: Operation): ObjectReader {
   );
   if (naming.length === 0) return () => [];
   const read: ParamReader = createParamReader(Object.fromEntries(naming) as Params);
+  const names = naming.map(([name]) => name);
   const ordered = naming.toSorted(([, one], [, other]) => Number(one.in !== 'path') - Number(other.in !== 'path'));
   return (c, sources) => {
     const path: Record<string, string> = {};
-    for (const [name] of naming) {
+    for (const name of names) {
       const value = c.req.param(name);
       if (value !== undefined) path[name] = value;
     }
     const values = read(path, sources);
-    return ordered.flatMap(([name, { names, creates }]) =>
-      textsIn(values[name]).flatMap((id): NamedObject[] => {
-        if (creates !== undefined) return [{ kind: creates, id, isNew: true }];
-        if (names === 'eventSource') return [objectOfSource(id)].filter((each) => each !== undefined);
-        return [{ kind: names as Kind | 'call', id: id.trim(), isNew: false }];
-      }),
-    );
+    const found: NamedObject[] = [];
+    for (const [name, param] of ordered) {
+      const value = values[name];
+      // Each request comes here, and most name one object.
+      if (typeof value === 'string') addObject(found, param, value);
+      else if (Array.isArray(value))
+        for (const each of value) if (typeof each === 'string') addObject(found, param, each);
+    }
+    return found;
   };
+}
+
+function addObject(found: NamedObject[], { names, creates }: Params[string], id: string): void {
+  if (id === '') return;
+  if (creates !== undefined) found.push({ kind: creates, id, isNew: true });
+  else if (names === 'eventSource') {
+    const object = objectOfSource(id);
+    if (object) found.push(object);
+  } else found.push({ kind: names as Kind | 'call', id: id.trim(), isNew: false });
 }
