@@ -1,7 +1,7 @@
 import { CalledChannels } from '../src/actors/calls.ts';
 import { createChannelAudio } from '../src/actors/channel-audio.ts';
-import { createChannelDialplans } from '../src/actors/channel-dialplan.ts';
-import { createChannelFacts } from '../src/actors/channel-facts.ts';
+import { createChannelDialplans } from '../src/actors/channel-effects.ts';
+import { createChannelFacts } from '../src/actors/channel-entry.ts';
 import { createChannelOperations } from '../src/actors/channel-operations.ts';
 import { createChannelViews } from '../src/actors/channel-views.ts';
 import { createChannels } from '../src/actors/channels.ts';

@@ -33,8 +33,7 @@ import { type BridgeMembers, createBridgeMembers, type Interests } from './bridg
 import { type BridgeVideos, createBridgeVideos } from './bridge-video.ts';
 import { BridgeViews } from './bridge-views.ts';
 import type { ChannelAudio } from './channel-audio.ts';
-import type { ChannelEntry } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import type { ChannelEntry, ChannelFacts } from './channel-entry.ts';
 import type { ChannelViews } from './channel-views.ts';
 import type { Channels } from './channels.ts';
 import type { BridgeDump } from './dumps.ts';

@@ -7,8 +7,7 @@ import { Cause } from '../telephony/causes.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import { type CallLeg, mostApplications, mostCalled, mostRecordings } from './call-leg.ts';
 import { firstLegOutcome, type LegFacts, legOutcome } from './call-outcome.ts';
-import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import { type ChannelEntry, type ChannelFacts, snapshotOf } from './channel-entry.ts';
 import type { Runtime } from './spawn.ts';
 
 /** The end of a leg. */

@@ -1,7 +1,6 @@
 import { SlotMap } from '../lib/slot-map.ts';
 import { lifeOf } from '../machines/channel.ts';
-import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import { type ChannelEntry, type ChannelFacts, snapshotOf } from './channel-entry.ts';
 
 /** The channels of each call (`linkedid`) in joining order, and which channel is called for which: told by their facts. */
 export class CalledChannels {

@@ -20,8 +20,7 @@ import type { Playback } from '../models/playback.ts';
 import type { Variable, Variables } from '../models/variable.ts';
 import { allowedOnChannel } from './allowed-operations.ts';
 import type { ChannelAudio } from './channel-audio.ts';
-import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
-import { answered, type ChannelFacts } from './channel-facts.ts';
+import { answered, type ChannelEntry, type ChannelFacts, snapshotOf } from './channel-entry.ts';
 import {
   type RequestedVariable,
   readDigits,

@@ -14,8 +14,7 @@ import {
 } from '../telephony/driver.ts';
 import type { Party } from '../telephony/party.ts';
 import type { CallPolicy } from './call-policy.ts';
-import { type ChannelEntry, deliver, snapshotOf } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import { type ChannelEntry, type ChannelFacts, deliver, snapshotOf } from './channel-entry.ts';
 
 /** Parameters of an outbound channel, beside those of its driver. */
 export type OutboundRequest = {

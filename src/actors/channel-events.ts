@@ -6,8 +6,13 @@ import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
 import type { CallPolicy } from './call-policy.ts';
-import { type ChannelApplications, type ChannelEndpoints, type ChannelEntry, snapshotOf } from './channel-entry.ts';
-import type { ChannelNews } from './channel-facts.ts';
+import {
+  type ChannelApplications,
+  type ChannelEndpoints,
+  type ChannelEntry,
+  type ChannelNews,
+  snapshotOf,
+} from './channel-entry.ts';
 import type { ChannelViews } from './channel-views.ts';
 
 /** Words for the presentation octet (Q.931 4.5.10), as clients see them. */

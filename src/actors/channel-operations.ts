@@ -23,8 +23,7 @@ import {
 } from './channel-control.ts';
 import type { OutboundRequest } from './channel-creation.ts';
 import { showApplication } from './channel-effects.ts';
-import { type ChannelApplications, type ChannelEntry, snapshotOf } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import { type ChannelApplications, type ChannelEntry, type ChannelFacts, snapshotOf } from './channel-entry.ts';
 import {
   longestChannelId,
   originateTimeoutMs,

@@ -21,8 +21,15 @@ import { ownVariable, storedName } from '../machines/channel-setup.ts';
 import type { Channel } from '../models/channel.ts';
 import type { Leg, SipAbilities, TransferHandling } from '../telephony/driver.ts';
 import type { Indication, TalkDetection, ToneDetection } from '../telephony/media.ts';
-import { type ChannelEntry, type ChannelPlaybacks, deliver, snapshotOf } from './channel-entry.ts';
-import { answered, type ChannelFacts, hearDigits } from './channel-facts.ts';
+import {
+  answered,
+  type ChannelEntry,
+  type ChannelFacts,
+  type ChannelPlaybacks,
+  deliver,
+  hearDigits,
+  snapshotOf,
+} from './channel-entry.ts';
 import type { PlayTarget } from './playbacks.ts';
 
 /** The calls that the dialplan of a channel can make. */

@@ -15,12 +15,12 @@ import {
   type OutboundRequest,
   type StartOptions,
 } from './channel-creation.ts';
-import { stopDialplan } from './channel-dialplan.ts';
-import { bindChannelEffects, holdTurn, resumeOwnership } from './channel-effects.ts';
+import { bindChannelEffects, holdTurn, resumeOwnership, stopDialplan } from './channel-effects.ts';
 import {
   type ChannelApplications,
   type ChannelEndpoints,
   type ChannelEntry,
+  type ChannelFacts,
   type ChannelMessage,
   type ChannelPlaybacks,
   deliver,
@@ -28,7 +28,6 @@ import {
   snapshotOf,
 } from './channel-entry.ts';
 import { createChannelPublisher } from './channel-events.ts';
-import type { ChannelFacts } from './channel-facts.ts';
 import type { ChannelViews } from './channel-views.ts';
 import type { ChannelDump } from './dumps.ts';
 import type { Recordings } from './recordings.ts';

@@ -7,8 +7,7 @@ import { supervisionModes, type WebrtcNews, type WebrtcTerms } from '../models/w
 import { Cause } from '../telephony/causes.ts';
 import { DriverError, type IncomingCall } from '../telephony/driver.ts';
 import type { BrowserAnswer, BrowserDriver, PreparedBrowserCall } from '../telephony/webrtc.ts';
-import type { ChannelApplications } from './channel-entry.ts';
-import type { ChannelFacts } from './channel-facts.ts';
+import type { ChannelApplications, ChannelFacts } from './channel-entry.ts';
 import { longestChannelId, readAppArgs, readFormats } from './channel-requests.ts';
 import type { Channels } from './channels.ts';
 import type { Listening } from './listening.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { type CallStory, createCallStory } from '../actors/call-story.ts';
-import { type ChannelFacts, createChannelFacts } from '../actors/channel-facts.ts';
+import { type ChannelFacts, createChannelFacts } from '../actors/channel-entry.ts';
 import { createRuntime, type Inspect, type Runtime } from '../actors/spawn.ts';
 import { createTableWatch } from '../actors/table-watch.ts';
 import type { ClusterLink } from '../cluster/link.ts';

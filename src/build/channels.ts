@@ -1,7 +1,7 @@
 import { createBroadcasts } from '../actors/broadcasts.ts';
 import { CalledChannels } from '../actors/calls.ts';
 import { createChannelAudio } from '../actors/channel-audio.ts';
-import { createChannelDialplans } from '../actors/channel-dialplan.ts';
+import { createChannelDialplans } from '../actors/channel-effects.ts';
 import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannelViews } from '../actors/channel-views.ts';
 import { createChannels } from '../actors/channels.ts';

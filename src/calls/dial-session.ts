@@ -1,9 +1,15 @@
 import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { ChannelAudio } from '../actors/channel-audio.ts';
-import type { ChannelDialplans } from '../actors/channel-dialplan.ts';
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { answered, type ChannelFacts, hearChanges, hearDigits } from '../actors/channel-facts.ts';
+import type { ChannelDialplans } from '../actors/channel-effects.ts';
+import {
+  answered,
+  type ChannelEntry,
+  type ChannelFacts,
+  hearChanges,
+  hearDigits,
+  snapshotOf,
+} from '../actors/channel-entry.ts';
 import type { CallsOf, ChannelViews } from '../actors/channel-views.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';

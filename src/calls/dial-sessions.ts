@@ -1,5 +1,4 @@
-import type { ChannelEntry } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import type { ChannelEntry, ChannelFacts } from '../actors/channel-entry.ts';
 import type { DialDump } from '../actors/dumps.ts';
 import { Roster, SlotMap } from '../lib/slot-map.ts';
 

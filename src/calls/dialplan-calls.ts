@@ -1,9 +1,8 @@
 import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { Broadcasts } from '../actors/broadcasts.ts';
-import { type ChannelDialplans, stopDialplan } from '../actors/channel-dialplan.ts';
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import { type ChannelDialplans, stopDialplan } from '../actors/channel-effects.ts';
+import { type ChannelEntry, type ChannelFacts, snapshotOf } from '../actors/channel-entry.ts';
 import type { CallsOf } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Snoops } from '../actors/snoops.ts';

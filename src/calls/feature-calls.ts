@@ -1,7 +1,6 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import type { ChannelEntry, ChannelFacts } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Recordings } from '../actors/recordings.ts';
 import type { Runtime } from '../actors/spawn.ts';

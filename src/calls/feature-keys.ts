@@ -1,6 +1,5 @@
 import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { hearDigits } from '../actors/channel-facts.ts';
+import { type ChannelEntry, hearDigits, snapshotOf } from '../actors/channel-entry.ts';
 import type { FeatureKeysDump } from '../actors/dumps.ts';
 import { type Actor, spawn } from '../actors/spawn.ts';
 import { onFirstUse } from '../lib/on-first-use.ts';

@@ -1,5 +1,4 @@
-import { type ChannelApplications, type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import { type ChannelApplications, type ChannelEntry, type ChannelFacts, snapshotOf } from '../actors/channel-entry.ts';
 import { readEndpoint } from '../actors/channel-requests.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { ObjectOwnership } from '../actors/object-ownership.ts';

@@ -1,5 +1,4 @@
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { answered, type ChannelFacts } from '../actors/channel-facts.ts';
+import { answered, type ChannelEntry, type ChannelFacts, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';
 import { lifeOf } from '../machines/channel.ts';

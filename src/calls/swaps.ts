@@ -1,6 +1,6 @@
 import { type BridgeEntry, type Entry, hearBridge } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
-import { stopDialplan } from '../actors/channel-dialplan.ts';
+import { stopDialplan } from '../actors/channel-effects.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Logger } from '../lib/log.ts';

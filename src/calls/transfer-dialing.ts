@@ -1,6 +1,5 @@
 import { type BridgeEntry, hearBridge } from '../actors/bridge-entry.ts';
-import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
-import { hearChanges } from '../actors/channel-facts.ts';
+import { type ChannelEntry, hearChanges, snapshotOf } from '../actors/channel-entry.ts';
 import { type ChannelSnapshot, isEnding, lifeOf } from '../machines/channel.ts';
 import { noTimeout } from '../machines/channel-setup.ts';
 import { failureStatus, type TransferContext } from '../machines/transfer.ts';

@@ -1,7 +1,6 @@
 import type { Bridges } from '../actors/bridges.ts';
 import type { CallPolicy } from '../actors/call-policy.ts';
-import type { ChannelEntry } from '../actors/channel-entry.ts';
-import type { ChannelFacts } from '../actors/channel-facts.ts';
+import type { ChannelEntry, ChannelFacts } from '../actors/channel-entry.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { answered } from '../../src/actors/channel-facts.ts';
+import { answered } from '../../src/actors/channel-entry.ts';
 import { Facts } from '../../src/actors/facts.ts';
 import { createCallControl, settled } from '../support/call-control.ts';
 import { recordingLog } from '../support/log.ts';

@@ -1,5 +1,5 @@
 import { createCallStory } from '../../src/actors/call-story.ts';
-import { createChannelFacts } from '../../src/actors/channel-facts.ts';
+import { createChannelFacts } from '../../src/actors/channel-entry.ts';
 import type { OutboundConnectionSettings } from '../../src/actors/outbound-connection-entry.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import type { Base } from '../../src/build/base.ts';
