@@ -15,7 +15,9 @@ const post = <T>(method: string, params: object = {}) =>
   new Promise<T>((resolve, reject) =>
     inspector.post(method, params, (error, result) => (error ? reject(error) : resolve(result as T))),
   );
-type Ran = { result: { url: string; functions: { functionName: string; ranges: { startOffset: number; count: number }[] }[] }[] };
+type Ran = {
+  result: { url: string; functions: { functionName: string; ranges: { startOffset: number; count: number }[] }[] }[];
+};
 
 /** The functions that have run since the last call, as `file function offset`; the whole of a file is none. */
 async function ran(): Promise<Set<string>> {
@@ -44,28 +46,43 @@ await onServer({ dialplan, endpoints }, async (server) => {
   const open = async (number: string, port = 0) => server.closing(await Phone.open(number, server.sip(), port));
   const [alice, bob, carol] = [await open('alice'), await open('bob', ports[0]), await open('carol', ports[1])];
   const app = await server.app('desk');
+  let round = 0;
   const count = async (title: string, journey: () => Promise<unknown>): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 500));
     await ran();
     await new Promise((resolve) => setTimeout(resolve, 500));
     const idle = await ran();
     await journey();
-    const functions = [...(await ran())].filter((each) => !idle.has(each));
-    const files = [...new Set(functions.map((each) => each.split(' ')[0]!))].sort();
-    if (title === '') return;
-    console.log(`${title}: ${files.length} files, ${functions.length} functions`);
-    if (process.argv.includes('-v')) for (const file of files) console.log(`  ${file} ${functions.filter((each) => each.startsWith(`${file} `)).map((each) => each.split(' ')[1]).join(' ')}`);
+    const files = new Map<string, number>();
+    for (const each of await ran()) {
+      const file = each.slice(0, each.indexOf(' '));
+      if (!idle.has(each)) files.set(file, (files.get(file) ?? 0) + 1);
+    }
+    if (round === 0) return;
+    const rooms = new Map<string, number>();
+    for (const file of files.keys()) {
+      const room = file.slice(0, file.indexOf('/'));
+      rooms.set(room, (rooms.get(room) ?? 0) + 1);
+    }
+    console.log(`${title}: ${files.size} files`);
+    console.log(
+      `  ${[...rooms]
+        .sort()
+        .map((each) => each.join(' '))
+        .join(', ')}`,
+    );
+    if (process.argv.includes('-v'))
+      for (const [file, functions] of [...files].sort()) console.log(`    ${file} ${functions}`);
   };
-  for (const title of ['', 'x']) {
-    const named = (name: string) => title && name;
+  for (round of [0, 1]) {
     let id = '';
     let call: Promise<unknown> = Promise.resolve();
     app.events.length = 0;
-    await count(named('INVITE to StasisStart'), async () => {
+    await count('INVITE to StasisStart', async () => {
       call = alice.call('desk');
       id = (await app.waitFor('StasisStart')).channel.id;
     });
-    await count(named('answer to ACK'), async () => {
+    await count('answer to ACK', async () => {
       await app.ok('POST', `/channels/${id}/answer`);
       await call;
       await app.waitFor('ChannelStateChange');
@@ -73,7 +90,7 @@ await onServer({ dialplan, endpoints }, async (server) => {
     alice.hangup();
     await app.waitFor('StasisEnd');
     await alice.call('200');
-    await count(named('REFER to the last NOTIFY'), async () => {
+    await count('REFER to the end of the transferor', async () => {
       await bob.refer('<sip:300@127.0.0.1>');
       await bob.over();
     });

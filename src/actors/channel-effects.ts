@@ -358,7 +358,7 @@ const causesOfDial: Readonly<Record<string, number>> = {
  * The cause of a channel without a further dialplan step. An unanswered channel gets the result of its last Dial, as
  * Asterisk's autofallthrough, or the cause of an absent application.
  */
-export function causeAtEnd(entry: ChannelEntry): number {
+function causeAtEnd(entry: ChannelEntry): number {
   const snapshot = snapshotOf(entry);
   if (lifeOf(snapshot) !== 'ring') return Cause.normalClearing;
   const cause = causesOfDial[ownVariable(snapshot.context.variables, 'DIALSTATUS') ?? ''];

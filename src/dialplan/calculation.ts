@@ -1,5 +1,5 @@
+import { unsealed } from './arguments.ts';
 import { compileSearch, search } from './search.ts';
-import { unsealed } from './signs.ts';
 
 /**
  * Calculations of `$[…]`, from loosest to tightest. `condition ? this :: that`; `|` `&` (the deciding operand); `=`

@@ -1,6 +1,5 @@
-import { isFromNetwork, splitArguments } from './arguments.ts';
+import { isFromNetwork, sealedValue, splitArguments, unsealed } from './arguments.ts';
 import { calculate } from './calculation.ts';
-import { sealedValue, unsealed } from './signs.ts';
 
 /**
  * Text with `${…}` (variables and functions, substrings, nested) and `$[…]` (calculations). Compiled once at load,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Turn } from '../actors/turn.ts';
 import type { Kind } from '../cluster/claims.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { TurnChanges } from '../lib/changes.ts';
@@ -7,19 +8,32 @@ import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopDelay, LoopReader } from '../lib/loop-reader.ts';
 import type { AriError, AriErrorCode } from '../models/errors.ts';
+import type { Recorder } from '../recorder/recorder.ts';
 import type { KeptAnswerSettings, KeptAnswers } from '../stores/kept-answers.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
+import type { TracedRequest } from '../watch/tracing.ts';
 import type { AnswerCounts } from './answer-counts.ts';
 import type { ConnectionLimits } from './connections.ts';
 import type { Deps } from './deps.ts';
 import type { PageDeps } from './page.ts';
-import type { RequestFollowers } from './request-followers.ts';
 import type { SessionSettings } from './sessions.ts';
 import type { HttpUser } from './user.ts';
 
 /** Types for all files of the interface: settings, owners, and the context of a request. */
+
+/** Listeners of requests: steps follow from them, and they are recorded. */
+export type RequestFollowers = {
+  /** Carries a request out, so that what it leads to is known to follow from it. */
+  following: Turn['following'];
+  /** Records requests while it is on. */
+  recorder?: Pick<Recorder, 'on' | 'requested' | 'isBehind' | 'settled'> | undefined;
+  /** Tells traces of a request. @returns what to call when it is answered. Left out, nothing is traced. */
+  traced?: ((request: TracedRequest) => (status: number) => void) | undefined;
+  /** Put in front of the ids that are made here, so that those of two runs differ. */
+  prefix: string;
+};
 
 /** Settings of the interface; names and units as in the configuration's `http` and `general`. */
 export type HttpOptions = {

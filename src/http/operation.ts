@@ -2,8 +2,8 @@ import Type, { type Static, type TArray, type TSchema } from 'typebox';
 import type { AriErrorCode } from '../models/errors.ts';
 import type { Owners } from './deps.ts';
 import type { FileAnswer } from './file-answers.ts';
+import type { TextAnswer } from './responses.ts';
 import type { Requester } from './sessions.ts';
-import type { TextAnswer } from './text-answers.ts';
 
 /** HTTP methods that operations have, in the order `Allow` lists them. */
 export const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import { routePath } from 'hono/route';
 import type { Clock } from '../lib/clock.ts';
-import type { Env } from './env.ts';
-import type { RequestFollowers } from './request-followers.ts';
+import type { Env, RequestFollowers } from './env.ts';
 import type { HttpUser } from './user.ts';
 
 type Answer = Response | Promise<Response>;

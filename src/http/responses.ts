@@ -9,7 +9,6 @@ import { type FileAnswer, isFresh, readRange } from './file-answers.ts';
 import { type ListSending, listBody } from './list-body.ts';
 import type { Origins } from './origins.ts';
 import { requestId } from './requests.ts';
-import type { TextAnswer } from './text-answers.ts';
 
 /** Headers by name; one object may serve many answers and is never changed. */
 type HeaderRecord = Readonly<Record<string, string>>;
@@ -192,3 +191,11 @@ export function putReason(c: Context, { reason }: AriError): void {
   const { outgoing } = (c.env ?? {}) as { outgoing?: ServerResponse };
   if (reason !== undefined && outgoing) outgoing.statusMessage = reason;
 }
+
+/** An answer that is no JSON: a text of some type, with headers of its own; without a text nothing but these. */
+export type TextAnswer = {
+  readonly status: 200 | 201 | 204;
+  readonly type?: string;
+  readonly text?: string;
+  readonly headers: Readonly<Record<string, string>>;
+};

@@ -13,9 +13,8 @@ import { headerOf } from './idempotency.ts';
 import { createStateCheck, type StateCheck } from './if-state.ts';
 import { type Method, methods, type Operation } from './operation.ts';
 import { createParamReader, type ParamReader, type Sources } from './parameters.ts';
-import { putReason, type Responder, toRefusal } from './responses.ts';
+import { putReason, type Responder, type TextAnswer, toRefusal } from './responses.ts';
 import type { Requester } from './sessions.ts';
-import type { TextAnswer } from './text-answers.ts';
 
 /** Refusals that any request may meet; operations do not declare them. */
 const commonErrors: ReadonlySet<AriErrorCode> = new Set<AriErrorCode>([
@@ -61,7 +60,7 @@ type RouterDeps = {
 };
 
 /**
- * Whether the whole answer leaves when what the request has changed is written ({@link ./waiting-answer.ts}). Answers that
+ * Whether the whole answer leaves when what the request has changed is written (`waitingAnswer` in `server.ts`). Answers that
  * are kept for a repetition, begin earlier, or go over no connection of HTTP are made behind it.
  */
 const waitsAtItsEnd = ({ isList, file, content }: Operation, c: Context<Env>): boolean =>

@@ -3,7 +3,7 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
-  type ServerResponse,
+  ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import { isIP, Server as NetServer, type Socket } from 'node:net';
@@ -20,7 +20,6 @@ import type { TlsKeys } from '../lib/tls.ts';
 import type { HttpApp } from './app.ts';
 import { createBusyPoll } from './busy-poll.ts';
 import { endIdle, idleConnections, takeConnection } from './left-connections.ts';
-import { waitingAnswer } from './waiting-answer.ts';
 
 export type ServerOptions = {
   bind: string;
@@ -222,3 +221,13 @@ export async function startHttpServer(
     },
   };
 }
+
+/** Responses of a server that end when what they tell of is written. @param changes decides when that is */
+const waitingAnswer = ({ leave }: Pick<TurnChanges, 'leave'>): typeof ServerResponse =>
+  class WaitingAnswer<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+    // biome-ignore lint/suspicious/noExplicitAny: the overloads of Node
+    override end(...given: any[]): this {
+      leave(() => super.end(...given));
+      return this;
+    }
+  };

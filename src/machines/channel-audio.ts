@@ -1,8 +1,7 @@
 import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { object, text } from '../models/plain-schema.ts';
-import { effect } from './effect.ts';
-import type { Ignores } from './ignores.ts';
+import { effect, type Ignores } from './declarations.ts';
 
 /**
  * The audio commands on a channel besides playbacks: mute, hold, and music or silence. Three independent regions.

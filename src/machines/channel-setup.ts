@@ -14,8 +14,7 @@ import type {
   Identity,
   Position,
 } from './channel-vocabulary.ts';
-import { effect } from './effect.ts';
-import { longestTimeout } from './longest-timeout.ts';
+import { effect, longestTimeout } from './declarations.ts';
 
 /** The value of "no timeout", in ms. */
 export const noTimeout = longestTimeout;

@@ -1,7 +1,5 @@
 import { type SnapshotFrom, setup } from 'xstate';
-import { effect } from './effect.ts';
-import type { Expectations } from './expectations.ts';
-import type { Ignores } from './ignores.ts';
+import { type Expectations, effect, type Ignores } from './declarations.ts';
 
 type ExternalConnectionInput = {
   /** Of the channel. */

@@ -1,6 +1,5 @@
 import { setup } from 'xstate';
-import { effect } from './effect.ts';
-import type { Ignores } from './ignores.ts';
+import { effect, type Ignores } from './declarations.ts';
 import { plainTable } from './plain-table.ts';
 
 export type PictureUpdatesEvent =

@@ -1,6 +1,5 @@
 import { setup } from 'xstate';
-import { effect } from './effect.ts';
-import type { Ignores } from './ignores.ts';
+import { effect, type Ignores } from './declarations.ts';
 
 /** Bounds of a supervisor; the server that it starts tells those of its configuration. */
 export type SupervisionBounds = {

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
+import { LimitCounts, type LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { PlaneLoad } from '../telephony/media.ts';
@@ -9,7 +10,6 @@ import { MusicOnHold } from './file/music-on-hold.ts';
 import type { OpenFiles } from './file/open-files.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
-import { limitTeller } from './limit-teller.ts';
 import { MusicReader } from './music-reader.ts';
 import type { WakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
@@ -213,5 +213,26 @@ function forwardingLogger(tell: (message: MediaMessage) => void, fixed: object):
     error: at('error'),
     child: (fields) => forwardingLogger(tell, { ...fixed, ...fields }),
     enabled: (level) => level !== 'trace',
+  };
+}
+
+/** Delay of reports about reached limits, in ms; further ones are added. */
+const tellMs = 1_000;
+
+/** Counts limits reached in a media thread and reports them in batches, because every packet may reach one. */
+export function limitTeller(
+  clock: Pick<Clock, 'setTimeout'>,
+  tell: (counts: Readonly<Record<string, number>>) => void,
+): LimitHit {
+  const counts = new LimitCounts();
+  let isPlanned = false;
+  return (setting, times) => {
+    counts.hit(setting, times);
+    if (isPlanned) return;
+    isPlanned = true;
+    clock.setTimeout(() => {
+      isPlanned = false;
+      tell(counts.take());
+    }, tellMs);
   };
 }

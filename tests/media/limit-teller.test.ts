@@ -1,6 +1,6 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { limitTeller } from '../../src/media/limit-teller.ts';
+import { limitTeller } from '../../src/media/engine-host.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
 test('bounds that a thread meets are told once a second, all together, and nothing while none is met', () => {

@@ -1,10 +1,9 @@
 import type { DialResult } from '../../models/dial.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type Feature, features } from '../../telephony/features.ts';
-import { parseSeconds, readOptions, readOptionsOf } from '../arguments.ts';
+import { parseSeconds, readOptions, readOptionsOf, unsealed } from '../arguments.ts';
 import type { DialRequest, Ongoing, SpyRequest } from '../calls.ts';
 import { behind } from '../position.ts';
-import { unsealed } from '../signs.ts';
 import { type Application, answer, longestTimer, type Step, type StepResult, timer, waitFor } from './application.ts';
 import { checkDestination, resolve } from './jumps.ts';
 import { mediaUris } from './media.ts';

@@ -8,7 +8,7 @@ import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseNameAddr } from '../../sip/message/name-addr.ts';
-import { parseReplaces, type Replaces } from '../../sip/message/replaces.ts';
+import { parseReplaces, type Replaces } from '../../sip/message/named-dialog.ts';
 import { printable } from '../../sip/message/scan.ts';
 import { reasonPhrase } from '../../sip/message/status.ts';
 import { formatUri, percentDecode, type SipUri, type TelUri } from '../../sip/message/uri.ts';

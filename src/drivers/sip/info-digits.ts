@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { DigitSequence } from '../../telephony/media.ts';
+import type { EndpointConfig } from './config.ts';
 
 /** The answer to an INFO whose body is of no kind that is known (RFC 3261 21.4.13). */
 export const unknownInfo = {
@@ -89,3 +90,12 @@ export class InfoDigits {
     }
   }
 }
+
+/** When digits are looked for in the audio, by how they travel. */
+const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
+
+/** SDP terms of a digit mode. */
+export const digitTerms = (digits: EndpointConfig['digits']) => ({
+  telephoneEvents: digits === 'auto' || digits === 'auto_inband',
+  inbandDigits: inbandDigits[digits],
+});

@@ -24,7 +24,6 @@ import {
   type EndpointSecret,
   type RegistrationConfig,
 } from './config.ts';
-import { keptByEndpoints } from './kept-attributes.ts';
 
 /**
  * Endpoints, AORs and credentials with Asterisk's attributes (`res_pjsip`), as clients create them at run time. Attributes
@@ -223,6 +222,23 @@ function attributeFor(each: EndpointAttribute): Attribute {
   if (each.kind !== 'text') return number(Number(initial), each.least, each.most, whole || each.kind === 'whole');
   return each.form === 'host' ? host : each.form === 'sipUri' ? uriOrNothing : text();
 }
+
+/** Attributes that tune details which work otherwise here, and whose loss makes nothing less safe. */
+const keptByEndpoints = `
+  accept_multiple_sdp_answers allow_overlap allow_unauthenticated_options asymmetric_rtp_codec
+  bind_rtp_to_media_address bundle codec_prefs_incoming_answer codec_prefs_incoming_offer codec_prefs_outgoing_answer
+  codec_prefs_outgoing_offer contact_user cos_audio cos_video direct_media_glare_mitigation
+  disable_direct_media_on_nat dtls_auto_generate_cert dtls_ca_file dtls_ca_path dtls_cert_file dtls_cipher
+  dtls_fingerprint dtls_private_key dtls_rekey dtls_setup dtls_verify fax_detect fax_detect_timeout
+  follow_early_media_fork force_avp g726_non_standard geoloc_incoming_call_profile geoloc_outgoing_call_profile
+  ignore_183_without_sdp incoming_call_offer_pref incoming_mwi_mailbox max_audio_streams media_address
+  media_encryption_optimistic media_use_received_transport moh_passthrough mwi_from_user
+  mwi_subscribe_replaces_unsolicited notify_early_inuse_ringing one_touch_recording outgoing_call_offer_pref
+  overlap_context preferred_codec_only record_off_feature record_on_feature refer_blind_progress rpid_immediate rtcp_mux
+  rtp_engine rtp_ipv6 sdp_owner sdp_session security_mechanisms send_aoc
+  srtp_tag_32 sub_min_expiry suppress_moh_on_sendonly suppress_q850_reason_headers t38_bind_udptl_to_media_address
+  t38_udptl t38_udptl_ec t38_udptl_ipv6 t38_udptl_maxdatagram t38_udptl_nat  tos_audio
+  tos_video trust_connected_line use_ptime`;
 
 export const sipObjectTypes = {
   endpoint: {

@@ -1,9 +1,9 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
-import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { type NameAddr, parseNameAddr } from '../../sip/message/name-addr.ts';
+import { deltaSeconds } from '../../sip/message/scan.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import { kindOf } from '../../sip/transport/kind.ts';

@@ -1,7 +1,7 @@
 import { createDigestClient } from '../../sip/auth/client.ts';
-import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
+import { deltaSeconds } from '../../sip/message/scan.ts';
 import { formatUri, parseUri, type SipUri, type Uri } from '../../sip/message/uri.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { RegistrationAnswer, RegistrationDetails, RegistrationDriver } from '../../telephony/registrations.ts';

@@ -1,5 +1,5 @@
 import { type Dialog, isKnownSource, isOnRoute } from '../../sip/dialog/dialog.ts';
-import { targetDialogOf } from '../../sip/message/target-dialog.ts';
+import { targetDialogOf } from '../../sip/message/named-dialog.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { LegToken } from './legs.ts';
 import type { Services } from './services.ts';

@@ -1,6 +1,5 @@
 import type { SipRequest } from '../../sip/message/message.ts';
-import type { NamedDialog } from '../../sip/message/named-dialog.ts';
-import { replacesOf } from '../../sip/message/replaces.ts';
+import { type NamedDialog, replacesOf } from '../../sip/message/named-dialog.ts';
 import type { EndpointConfig } from './config.ts';
 import type { Services } from './services.ts';
 

@@ -19,8 +19,8 @@ import {
 import { locate } from '../../sip/dialog/locate.ts';
 import { sendRequest } from '../../sip/dialog/requester.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
-import { deltaSeconds } from '../../sip/message/delta-seconds.ts';
 import type { SipRequest, SipResponse } from '../../sip/message/message.ts';
+import { deltaSeconds } from '../../sip/message/scan.ts';
 import { formatUri } from '../../sip/message/uri.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { Target } from '../../sip/transport/transport.ts';

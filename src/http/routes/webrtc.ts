@@ -10,7 +10,7 @@ import {
   textOperation,
   upgradeOperation,
 } from '../operation.ts';
-import type { TextAnswer } from '../text-answers.ts';
+import type { TextAnswer } from '../responses.ts';
 
 /** Path of the WebSocket on which a page hears of calls. */
 export const callsPath = '/webrtc/calls';

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { SrtpKeys } from '../../lib/srtp.ts';
 import type { EstablishedDtls, WebrtcTransport } from '../../lib/webrtc.ts';
@@ -12,7 +13,6 @@ import { TcpOut } from '../webrtc/tcp-out.ts';
 import { WebrtcPair } from '../webrtc/webrtc-pair.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PortPair } from './ports.ts';
-import { isReachable } from './reachable.ts';
 import { type Displacement, type PacketAddress, SourceLock, type SourceNumbers } from './source-lock.ts';
 
 type FarSideOptions = {
@@ -277,4 +277,16 @@ export class FarSide {
     const now = this.#options.clock.monotonic();
     this.#lock.signal(source ?? nowhere, { expecting: this.#expecting, isFixed: true }, now);
   }
+}
+
+/** Never a name (no lookups), port 0 (a refused stream) or the unspecified address (an old hold). */
+function isReachable({ address, port }: PacketAddress): boolean {
+  return (
+    Number.isInteger(port) &&
+    port > 0 &&
+    port <= 0xffff &&
+    isIP(address) !== 0 &&
+    address !== '0.0.0.0' &&
+    address !== '::'
+  );
 }

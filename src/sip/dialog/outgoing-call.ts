@@ -2,7 +2,7 @@ import type { DigestClient } from '../auth/client.ts';
 import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
-import { TARGET_DIALOG } from '../message/target-dialog.ts';
+import { TARGET_DIALOG } from '../message/named-dialog.ts';
 import type { Uri } from '../message/uri.ts';
 import type { Target } from '../transport/transport.ts';
 import { type Dialog, keyOfResponse, uacDialog } from './dialog.ts';

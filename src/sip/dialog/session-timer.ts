@@ -1,6 +1,6 @@
 import type { HeaderLines } from '../message/build.ts';
-import { deltaSeconds } from '../message/delta-seconds.ts';
 import type { SipMessage, SipRequest, SipResponse } from '../message/message.ts';
+import { deltaSeconds } from '../message/scan.ts';
 
 /** Shortest session that anybody may ask for, in seconds (RFC 4028 4). */
 const MIN_SESSION_SECONDS = 90;

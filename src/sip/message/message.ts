@@ -1,7 +1,6 @@
-import { deltaSeconds } from './delta-seconds.ts';
 import { headerKey } from './header-names.ts';
 import { type NameAddr, parseNameAddr, parseNameAddrList } from './name-addr.ts';
-import { isToken, oneLine, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
+import { deltaSeconds, isToken, oneLine, parseDecimal, SPACE, skipSpace, splitList, TAB } from './scan.ts';
 import { parseUri, type Uri } from './uri.ts';
 import { firstViaEnd, parseVia, type Via } from './via.ts';
 
