@@ -16,7 +16,7 @@ export function removeCall(data: ServerData, mark: string): LeftOut | undefined 
   const { calls, sip } = data;
   const legs = calls.legs ?? [];
   const channel = channelOf(data, mark.slice(mark.indexOf(' ') + 1));
-  const call = legs.find((leg) => leg.channel === channel)?.call;
+  const call = channel === undefined ? undefined : callsOf(data).get(channel);
   if (channel === undefined || call === undefined) return undefined;
   const channels = channelsWith(data, channel);
   const own = legs.filter((leg) => channels.includes(leg.channel));
@@ -64,9 +64,17 @@ export function removeCall(data: ServerData, mark: string): LeftOut | undefined 
   return { mark, call, channels, removed };
 }
 
+/** The call of each channel. Halves of Local channels and channels that listen are no legs. */
+const callsOf = ({ calls: { channels, legs = [] } }: ServerData): ReadonlyMap<string, string> =>
+  new Map([
+    ...channels.map(({ life: { context } }) => [context.id, context.linked.id] as const),
+    ...legs.map((leg) => [leg.channel, leg.call] as const),
+  ]);
+
 /** The channels of a call, and those that listen to it: a leg that names another channel cannot go on without it. */
-function channelsWith({ calls }: ServerData, channel: string): string[] {
-  const callOf = new Map((calls.legs ?? []).map((leg) => [leg.channel, leg.call]));
+function channelsWith(data: ServerData, channel: string): string[] {
+  const { calls } = data;
+  const callOf = callsOf(data);
   const found = new Set([channel]);
   for (let before = 0; before < found.size; ) {
     before = found.size;
@@ -86,6 +94,7 @@ function channelsWith({ calls }: ServerData, channel: string): string[] {
 function channelOf({ calls }: ServerData, id: string): string | undefined {
   const own = calls.legs?.find(({ channel, protocolId }) => channel === id || protocolId === id)?.channel;
   if (own !== undefined) return own;
+  if (calls.channels.some(({ life }) => life.context.id === id)) return id;
   const heard = calls.playbacks.find(({ actor }) => actor.context.id === id)?.target;
   if (heard?.kind === 'channel') return heard.id;
   return calls.bridges.find(({ actor }) => actor.context.id === id)?.stays[0]?.channelId;

@@ -1,5 +1,5 @@
 import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode } from 'xstate';
-import type { Ignores } from './declarations.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * Lists what a chart refuses now, and the states that would allow it. This file knows no operation: every answer comes

@@ -2,7 +2,8 @@ import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { VideoMode } from '../models/bridge.ts';
 import { extended, maybe, object, oneOf, text } from '../models/plain-schema.ts';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * Video of a bridge: its states are Asterisk's video modes. It is created when a member with video enters or a source

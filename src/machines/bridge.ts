@@ -16,7 +16,9 @@ import {
 } from '../models/plain-schema.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import { type BridgeVideoSnapshot, videoModeOf } from './bridge-video.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 /** Flags of a bridge besides its type. */
 export const bridgeFlags = ['dtmf_events', 'proxy_media', 'sdp_label', 'video_sfu', 'video_single'] as const;

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { object, text } from '../models/plain-schema.ts';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * The audio commands on a channel besides playbacks: mute, hold, and music or silence. Three independent regions.

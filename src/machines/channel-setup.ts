@@ -14,7 +14,8 @@ import type {
   Identity,
   Position,
 } from './channel-vocabulary.ts';
-import { effect, longestTimeout } from './declarations.ts';
+import { effect } from './effect.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
 /** The value of "no timeout", in ms. */
 export const noTimeout = longestTimeout;

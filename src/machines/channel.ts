@@ -6,7 +6,8 @@ import { life } from './channel-life.ts';
 import { channel, eventOf, noTimeout, storedName, toneTarget, withEntry, withTone } from './channel-setup.ts';
 
 import type { ChannelContext, Inheritance } from './channel-vocabulary.ts';
-import type { Expectations, Ignores } from './declarations.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 export type * from './channel-vocabulary.ts';
 

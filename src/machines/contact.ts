@@ -3,7 +3,9 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
 import { number, object } from '../models/plain-schema.ts';
 import { ContactDetails } from '../telephony/contacts.ts';
-import { effect, type Ignores, longestTimeout } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
 export type ContactInput = Pick<ContactContext, 'contact'>;
 

@@ -5,7 +5,9 @@ import { extended, flag, list, maybe, number, object, oneOf, optional, text } fr
 import { Cause } from '../telephony/causes.ts';
 import { features } from '../telephony/features.ts';
 import { Position } from './channel-vocabulary.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 /** A subroutine of the dialplan, with its arguments. */
 const visit = maybe(object({ position: Position, args: list(text) }));

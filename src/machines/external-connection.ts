@@ -1,5 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 type ExternalConnectionInput = {
   /** Of the channel. */

@@ -2,7 +2,9 @@ import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { extended, flag, list, number, object, oneOf, text } from '../models/plain-schema.ts';
 import { consultationFeatures, type Feature, features } from '../telephony/features.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 /** A key that was pressed, and for how long, in ms. */
 const PressedKey = object({ digit: text, durationMs: number });

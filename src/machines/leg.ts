@@ -1,6 +1,7 @@
 import { type SnapshotFrom, setup } from 'xstate';
 import type { Redirection } from '../telephony/party.ts';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 import { plainTable } from './plain-table.ts';
 
 export type LegEvent =

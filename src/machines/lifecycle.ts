@@ -1,5 +1,5 @@
 import { setup } from 'xstate';
-import type { Ignores } from './declarations.ts';
+import type { Ignores } from './ignores.ts';
 import { plainTable } from './plain-table.ts';
 import { TableRun } from './table-run.ts';
 

@@ -3,7 +3,9 @@ import { type SnapshotFrom, setup } from 'xstate';
 import type { LiveRecording, RecordingState } from '../models/live-recording.ts';
 import { extended, flag, number, object, optional, text } from '../models/plain-schema.ts';
 import type { RecordReport } from '../telephony/media.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 const RecordingInput = object({
   /** Its id: the name that it will be stored by. */

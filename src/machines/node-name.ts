@@ -1,5 +1,6 @@
 import { setup } from 'xstate';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 import { plainTable } from './plain-table.ts';
 
 export type NodeNameEvent =

@@ -1,7 +1,9 @@
 import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { extended, number, object, oneOf, text } from '../models/plain-schema.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 const OutboundConnectionInput = object({
   id: text,

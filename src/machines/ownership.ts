@@ -3,7 +3,9 @@ import { type SnapshotFrom, setup } from 'xstate';
 import { extended, list, marked, maybe, object, oneOf, optional, text } from '../models/plain-schema.ts';
 import { channelOperations } from './channel.ts';
 import { OnAnswer, Position } from './channel-vocabulary.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 /**
  * Who controls a channel: nobody, the dialplan, an application, or a transition between two. It is a chart beside the

@@ -1,6 +1,7 @@
 import { setup } from 'xstate';
 import type { WatcherAnswer, WatcherEnd } from '../telephony/watchers.ts';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 import { plainTable } from './plain-table.ts';
 
 /** Gets the outcome of a NOTIFY, once. */

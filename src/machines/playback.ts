@@ -4,7 +4,9 @@ import type { AriErrorCode } from '../models/errors.ts';
 import { count, extended, list, number, object, text } from '../models/plain-schema.ts';
 import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 const PlaybackInput = object({
   id: text,

@@ -3,7 +3,8 @@ import { type SnapshotFrom, setup } from 'xstate';
 import { flag, number, object, text } from '../models/plain-schema.ts';
 import type { Registration, RegistrationStatus } from '../models/registration.ts';
 import { type RegistrationAnswer, RegistrationDetails } from '../telephony/registrations.ts';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /** @param startDelayMs ms before the first try, so that many lines do not register in one instant. */
 type RegistrationInput = { registration: RegistrationDetails; startDelayMs: number };

@@ -1,5 +1,6 @@
 import { setup } from 'xstate';
-import { effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
 
 /** Bounds of a supervisor; the server that it starts tells those of its configuration. */
 export type SupervisionBounds = {

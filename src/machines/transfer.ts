@@ -4,7 +4,9 @@ import { extended, flag, number, object, optional, text } from '../models/plain-
 import type { TransferResult, TransferState } from '../models/transfer.ts';
 import { Cause } from '../telephony/causes.ts';
 import { TransferHandling, TransferRequest } from '../telephony/driver.ts';
-import { type Expectations, effect, type Ignores } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Expectations } from './expectations.ts';
+import type { Ignores } from './ignores.ts';
 
 /** Input of a transfer: the party's request, and the decisions about it. */
 const TransferInput = object({

@@ -2,7 +2,9 @@ import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { number, object, oneOf, text } from '../models/plain-schema.ts';
 import { type WatcherAnswer, WatcherDetails, type WatcherEnd } from '../telephony/watchers.ts';
-import { effect, type Ignores, longestTimeout } from './declarations.ts';
+import { effect } from './effect.ts';
+import type { Ignores } from './ignores.ts';
+import { longestTimeout } from './longest-timeout.ts';
 
 export type WatcherInput = Pick<WatcherContext, 'watcher'>;
 

@@ -2,7 +2,7 @@ import { applicationExpectations } from '../machines/application.ts';
 import { bridgeExpectations } from '../machines/bridge.ts';
 import { channelExpectations } from '../machines/channel.ts';
 import { consultationExpectations } from '../machines/consultation.ts';
-import type { Expectations } from '../machines/declarations.ts';
+import type { Expectations } from '../machines/expectations.ts';
 import { dialExpectations } from '../machines/dial.ts';
 import { externalConnectionExpectations } from '../machines/external-connection.ts';
 import { featureKeysExpectations } from '../machines/feature-keys.ts';

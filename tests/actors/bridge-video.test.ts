@@ -3,6 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { BridgeViews, type Room } from '../../src/actors/bridge-views.ts';
 import { createCallControl, type FakeLeg, settled } from '../support/call-control.ts';
+import { anyDeed, likewise } from '../support/deeds.ts';
 import { FakeMedia, FakeMix } from '../support/fake-audio.ts';
 import { FakeVideo } from '../support/fake-video.ts';
 
@@ -163,13 +164,12 @@ test('calls without video cost nothing', () => {
 });
 
 test('members come and go in any video mode: each sees as many others as it can, and nothing is left', () => {
-  const step = fc.oneof(
-    fc.record({ do: fc.constant('enter' as const), who: fc.nat(7), capacity: fc.integer({ min: 1, max: 4 }) }),
-    fc.record({ do: fc.constant('leave' as const), who: fc.nat(7) }),
-    fc.record({ do: fc.constant('agree' as const), who: fc.nat(7) }),
-    fc.record({ do: fc.constant('refuse' as const), who: fc.nat(7) }),
-    fc.record({ do: fc.constant('mode' as const), mode: fc.constantFrom('sfu', 'talker', 'single', 'none') }),
-  );
+  const who = fc.nat(7);
+  const step = anyDeed({
+    enter: [1, { who, capacity: fc.integer({ min: 1, max: 4 }) }],
+    ...likewise(['leave', 'agree', 'refuse'], { who }),
+    mode: [1, { mode: fc.constantFrom('sfu', 'talker', 'single', 'none') }],
+  });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const video = new BridgeViews();
@@ -184,14 +184,14 @@ test('members come and go in any video mode: each sees as many others as it can,
       for (const each of steps) {
         const who = 'who' in each ? `c${each.who}` : '';
         const known = present.find(({ channel }) => channel.id === who);
-        if (each.do === 'enter' && !known) {
+        if (each.kind === 'enter' && !known) {
           const one = member(who, new FakeVideo(each.capacity));
           present.push(one);
           everybody.push(one);
-        } else if (each.do === 'leave' && known) leave(known);
-        else if (each.do === 'agree') known?.channel.leg.video.agree();
-        else if (each.do === 'refuse' && known) known.channel.leg.video.capacity = 1;
-        else if (each.do === 'mode') context = room({ mode: each.mode as Room['mode'] });
+        } else if (each.kind === 'leave' && known) leave(known);
+        else if (each.kind === 'agree') known?.channel.leg.video.agree();
+        else if (each.kind === 'refuse' && known) known.channel.leg.video.capacity = 1;
+        else if (each.kind === 'mode') context = room({ mode: each.mode as Room['mode'] });
         video.tell(mix, context, present);
         video.arrange(mix, context, present);
         for (const { channel } of present) {

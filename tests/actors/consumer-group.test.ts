@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { ConsumerGroup, type GroupMember, type Replay } from '../../src/actors/consumer-group.ts';
+import { anyDeed, likewise } from '../support/deeds.ts';
 
 /** A group over a list of events, whose replays are answered when the test says so. */
 
@@ -220,24 +221,12 @@ group('the last connected member keeps its calls while others are awaited, and s
 });
 
 /** What was made of one call, in order. */
-type Step = { what: 'start' | 'event' | 'end' | 'join' | 'leave' | 'restart' | 'settle'; nth: number };
-
-const anyStep = fc.record<Step>({
-  what: fc.constantFrom(
-    'start',
-    'start',
-    'event',
-    'event',
-    'event',
-    'end',
-    'join',
-    'join',
-    'leave',
-    'restart',
-    'settle',
-  ),
-  nth: fc.nat(3),
-});
+const anyStep = anyDeed(
+  likewise(['start', 'start', 'event', 'event', 'event', 'end', 'join', 'join', 'leave', 'restart', 'settle'], {
+    nth: fc.nat(3),
+  }),
+);
+type Step = typeof anyStep extends fc.Arbitrary<infer S> ? S : never;
 
 /** A group whose server is killed at any moment: a new group goes on from what was saved. */
 async function tellOfGroup(plot: readonly Step[]): Promise<void> {
@@ -283,7 +272,7 @@ async function tellOfGroup(plot: readonly Step[]): Promise<void> {
   const holders = (): [string, string][] => consumers.dump().map(({ call, member }) => [call, member]);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   join('a');
-  for (const [index, { what, nth }] of plot.entries()) {
+  for (const [index, { kind: what, nth }] of plot.entries()) {
     const name = 'abcd'[nth]!;
     const id = [...alive][nth % Math.max(1, alive.size)];
     if (what === 'start') {

@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { type ActorRefLike, type AnyActorRef, setup } from 'xstate';
 import { createRuntime, spawn } from '../../src/actors/spawn.ts';
 import type { Step } from '../../src/actors/step.ts';
-import { effect } from '../../src/machines/declarations.ts';
+import { effect } from '../../src/machines/effect.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { setup } from 'xstate';
 import { type Actor, createRuntime, spawn } from '../../src/actors/spawn.ts';
-import { effect } from '../../src/machines/declarations.ts';
+import { effect } from '../../src/machines/effect.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

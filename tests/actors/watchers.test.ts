@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { createWatchers } from '../../src/actors/watchers.ts';
 import type { WatcherAnswer, WatcherDetails } from '../../src/telephony/watchers.ts';
+import { anyDeed } from '../support/deeds.ts';
 import { createRecordingLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -165,19 +166,15 @@ watchers('a watcher goes on in another process where it was', async () => {
   assert.equal([second.watchers.size, second.told.at(-1)?.end], [0, 'timeout']);
 });
 
-type Act = { type: 'set'; value: number } | { type: 'pass'; ms: number } | { type: 'renew' };
-const acts = fc.array(
-  fc.oneof(
-    fc.record({ type: fc.constant('set' as const), value: fc.integer({ min: 0, max: 3 }) }),
-    fc.record({ type: fc.constant('pass' as const), ms: fc.integer({ min: 0, max: 1_500 }) }),
-    fc.record({ type: fc.constant('renew' as const) }),
-  ),
-  { maxLength: 40 },
-);
+const act = anyDeed({
+  set: [1, { value: fc.integer({ min: 0, max: 3 }) }],
+  pass: [1, { ms: fc.integer({ min: 0, max: 1_500 }) }],
+  renew: [1, {}],
+});
 
 watchers('whatever happens, a phone knows how things stand an interval later, and is not told more often', async () => {
   await fc.assert(
-    fc.asyncProperty(acts, async (sequence: Act[]) => {
+    fc.asyncProperty(fc.array(act, { maxLength: 40 }), async (sequence) => {
       const { watchers: all, told, settle, pass, set, state, subscribe } = world();
       subscribe(lamp('a'));
       await settle();
@@ -185,8 +182,8 @@ watchers('whatever happens, a phone knows how things stand an interval later, an
       const asked = new Set([0]);
       let now = 0;
       for (const act of sequence) {
-        if (act.type === 'set') set(act.value);
-        else if (act.type === 'renew') {
+        if (act.kind === 'set') set(act.value);
+        else if (act.kind === 'renew') {
           subscribe(lamp('a'));
           asked.add(now);
         } else {

@@ -9,6 +9,7 @@ import { channelTopic, channelTopics } from '../../src/bus/topics.ts';
 import { createPresence, type Presence } from '../../src/cluster/presence.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
+import { anyDeed } from '../support/deeds.ts';
 import { silentLog as log } from '../support/log.ts';
 
 /** Applications that move between nodes: real ones, on a network whose messages keep their order between two nodes. */
@@ -318,26 +319,22 @@ moving('a node that has given an application away, and gets it back without its 
 });
 
 moving('nothing is lost, doubled or out of order, however an application moves', async () => {
-  const step = fc.oneof(
-    { weight: 6, arbitrary: fc.constantFrom('ab', 'ac', 'ba', 'bc', 'ca', 'cb').map((pair) => `deliver ${pair}`) },
-    { weight: 4, arbitrary: fc.constantFrom(...names).map((node) => `publish ${node}`) },
-    {
-      weight: 1,
-      arbitrary: fc.tuple(fc.constantFrom(...names), fc.constantFrom('closes', 'breaks')).map((move) => move.join(' ')),
-    },
-  );
+  const step = anyDeed({
+    deliver: [6, { pair: fc.constantFrom('ab', 'ac', 'ba', 'bc', 'ca', 'cb') }],
+    publish: [4, { node: fc.constantFrom(...names) }],
+    move: [1, { to: fc.constantFrom(...names), closes: fc.boolean() }],
+  });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
       const world = await begin();
       const { client, of, deliver, drain } = world;
       let connecting: Promise<void> | undefined;
       for (const each of steps) {
-        const [what, which] = each.split(' ') as [string, string];
-        if (what === 'deliver') await deliver(which);
-        else if (what === 'publish') of(which).publish();
+        if (each.kind === 'deliver') await deliver(each.pair);
+        else if (each.kind === 'publish') of(each.node).publish();
         else if (!connecting) {
-          client.leave(which === 'closes');
-          connecting = client.connect(what as Name).then(() => {
+          client.leave(each.closes);
+          connecting = client.connect(each.to).then(() => {
             connecting = undefined;
           });
           await Promise.resolve();

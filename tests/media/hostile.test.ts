@@ -15,6 +15,7 @@ import { newStreamMemory } from '../../src/media/video/stream-memory.ts';
 import type { ExternalRequest } from '../../src/telephony/external.ts';
 import type { Codec, MixCommand, RecordRequest, SessionCommand } from '../../src/telephony/media.ts';
 import type { VideoFlow } from '../../src/telephony/video.ts';
+import { anyDeed, likewise } from '../support/deeds.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { untilAsked } from '../support/waiting.ts';
 import { encodePacket, FakeNetwork, memoryLogger, noExternal, ramp, rampLoader, settle, usualFlow } from './support.ts';
@@ -277,20 +278,6 @@ class World {
   }
 }
 
-type Act =
-  | {
-      kind: 'audio' | 'event' | 'likely' | 'video' | 'octets' | 'control';
-      session: number;
-      octets: number[];
-      from: number;
-      ahead: number;
-    }
-  | { kind: 'server'; session: number; what: string; octets: number[] }
-  | { kind: 'command'; session: number; word: string; value: number }
-  | { kind: 'open'; session: number }
-  | { kind: 'openVideo'; session: number }
-  | { kind: 'wait'; ms: number };
-
 const session = fc.constantFrom(...sessions);
 const withRtp = fc.constantFrom(1, 1, 2, 2, 3, 4);
 const octets = fc.oneof(
@@ -361,49 +348,26 @@ const words = [
     'close',
   ],
 ];
-const act: fc.Arbitrary<Act> = fc.oneof(
-  {
-    weight: 20,
-    arbitrary: fc.record({
-      kind: fc.constantFrom(
-        'audio' as const,
-        'audio' as const,
-        'event' as const,
-        'likely' as const,
-        'video' as const,
-        'octets' as const,
-        'control' as const,
-      ),
+const act = anyDeed({
+  ...likewise(
+    ['audio', 'audio', 'event', 'likely', 'video', 'octets', 'control'],
+    {
       session: withRtp,
       octets,
       from: fc.constantFrom(0, 0, 0, 0, 1),
       ahead: fc.constantFrom(1, 1, 1, 1, 0, 2, -1, 30, 5000),
-    }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant('server' as const),
-      session: fc.constantFrom(audioSocket, webSocket),
-      what: fc.oneof(fc.constantFrom(...says), told),
-      octets,
-    }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      kind: fc.constant('command' as const),
-      session,
-      word: fc.constantFrom(...words),
-      value: fc.nat(1000),
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('open', 'openVideo') as fc.Arbitrary<'open'>, session }) },
-  {
-    weight: 8,
-    arbitrary: fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1, 10, 20, 20, 40, 500, 3000) }),
-  },
-);
+    },
+    3,
+  ),
+  server: [
+    5,
+    { session: fc.constantFrom(audioSocket, webSocket), what: fc.oneof(fc.constantFrom(...says), told), octets },
+  ],
+  command: [12, { session, word: fc.constantFrom(...words), value: fc.nat(1000) }],
+  ...likewise(['open', 'openVideo'], { session }),
+  wait: [8, { ms: fc.constantFrom(1, 10, 20, 20, 40, 500, 3000) }],
+});
+type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
 async function happen(world: World, each: Act): Promise<void> {
   if (each.kind === 'wait') world.clock.advance(each.ms);

@@ -1,24 +1,14 @@
 import fc from 'fast-check';
 import type { createCallControl } from './call-control.ts';
+import { anyDeed, likewise } from './deeds.ts';
+import { FakeVideo } from './fake-video.ts';
 
 /** Ids of the channels that acts are about. */
 export const ids = ['a', 'b', 'c'] as const;
 const id = fc.constantFrom(...ids);
-export type Act = { what: string; id: string; other: string; ms: number };
-/** Something that is asked of call control, or reported to it. */
-const act: fc.Arbitrary<Act> = fc.record({
-  what: fc.constantFrom(
-    ...['incoming', 'originate', 'create', 'dial', 'answer', 'hangup', 'variable', 'show', 'play', 'stop', 'record'],
-    ...['bridge', 'join', 'leave', 'destroy', 'ringing', 'answered', 'hungUp', 'digit', 'finished', 'wait', 'hold'],
-    ...['recordBridge', 'pauseRecording', 'stopRecording', 'recorded', 'snoop', 'local', 'far', 'video', 'music'],
-    ...['transfer', 'offerTransfer', 'transferProgress', 'continue', 'talking'],
-    ...['server', 'server', 'serverThere', 'serverThere', 'serverFlows', 'serverCut', 'serverGone', 'joinServer'],
-    ...['recordServer', 'recordSnoop', 'snoopServer'],
-  ),
-  id,
-  other: id,
-  ms: fc.integer({ min: 1, max: 90_000 }),
-});
+const parts = { id, other: id, ms: fc.integer({ min: 1, max: 90_000 }) };
+export type Act = { kind: string; id: string; other: string; ms: number };
+type World = ReturnType<typeof createCallControl>;
 
 /** Two channels that an application controls, and a bridge with both: where most acts come to something. */
 const opening: readonly Act[] = (
@@ -31,18 +21,13 @@ const opening: readonly Act[] = (
     ['join', 'a', 'a'],
     ['join', 'b', 'a'],
   ] as const
-).map(([what, of, other]) => ({ what, id: of, other, ms: 1 }));
+).map(([kind, of, other]) => ({ kind, id: of, other, ms: 1 }));
 
 /** Beside them a channel whose far side is a server that is there, and somebody who listens to one. */
 const openingWithServer: readonly Act[] = [
   ...opening,
-  ...(['server', 'serverThere', 'snoop'] as const).map((what) => ({ what, id: 'a', other: 'a', ms: 1 })),
+  ...(['server', 'serverThere', 'snoop'] as const).map((kind) => ({ kind, id: 'a', other: 'a', ms: 1 })),
 ];
-
-/** Acts one after another: three of four times with a conference to begin with, once with a server as well. */
-export const scenario: fc.Arbitrary<Act[]> = fc
-  .tuple(fc.array(act, { minLength: 5, maxLength: 60 }), fc.nat(3))
-  .map(([acts, begin]) => [...([[], openingWithServer][begin] ?? opening), ...acts]);
 
 const serverEndpoint = 'AudioSocket/127.0.0.1:9/6f1d2c3e-0000-4000-8000-000000000000';
 
@@ -58,15 +43,15 @@ const transferTo = (ms: number, handling: 'core' | 'client') => {
   };
 };
 
-/** Does it, or finds that it cannot be done now. */
-export function perform(world: ReturnType<typeof createCallControl>, { what, id, other, ms }: Act): void {
+function actsOf(world: World, { id, other, ms }: Act) {
   const { operations, bridgeOperations, recordingOperations, playbacks, legs, channels, clock, snoops, servers } =
     world;
   const leg = legs.get(id);
   const live = channels.find(id) !== undefined;
   const server = servers.get(`e-${id}`);
-  const acts: Record<string, () => unknown> = {
-    incoming: () => live || world.incoming(id),
+  const called = (extension: string) => live || takeCall(world, id, extension);
+  return {
+    incoming: () => called('s'),
     originate: () => operations.originate({ channelId: id, endpoint: 'Fake/phone', app: 'desk', timeout: 20 }),
     create: () => operations.create({ channelId: id, endpoint: 'Fake/phone', app: 'desk' }),
     dial: () => operations.dial(id, {}),
@@ -118,8 +103,155 @@ export function perform(world: ReturnType<typeof createCallControl>, { what, id,
     finished: () => leg?.media.finish(),
     wait: () => clock.advance(ms),
   };
+}
+
+function takeCall(world: World, id: string, extension: string): void {
+  const leg = world.incoming(id, extension);
+  if (!leg) return;
+  if (id !== 'c') leg.video = new FakeVideo();
+  world.legs.set(id, leg);
+}
+
+/** Contexts for {@link roughActs}. */
+export const contexts = {
+  default: {
+    s: ['Wait(60)'],
+    app: ['Stasis(app)', 'Wait(1)'],
+    dial: ['Dial(Fake/x&Fake/y,30,m)', 'Echo'],
+    room: ['ConfBridge(one)'],
+    offer: ['StasisBroadcast(1000,,,yes)', 'Wait(1)'],
+    first: ['Dial(Local/second@default)'],
+    second: ['Dial(Local/third@default)'],
+    third: ['Dial(Fake/x,30)'],
+  },
+};
+
+/** Acts that few worlds stand: faults of the media plane and of charts, and calls that need {@link contexts}. */
+function roughActsOf(world: World, { id, other, ms }: Act) {
+  const { operations, bridgeOperations, recordingOperations, legs, channels, bridges, meeting } = world;
+  const leg = legs.get(id);
+  const live = channels.find(id) !== undefined;
+  const bridge = `m-${other}`;
+  const called = (extension: string) => live || takeCall(world, id, extension);
+  const local = (extension: string) =>
+    operations.originate({ endpoint: `Local/${extension}@default`, app: 'app', channelId: `o-${id}-${ms}` });
+  /** The channel that was called last and is still there. */
+  const callee = () =>
+    [...legs.entries()].findLast(([each]) => !ids.includes(each as 'a') && channels.find(each) !== undefined)?.[1];
+  const server = [...world.servers.values()].at(-1);
+  const mix = meeting.mixes.findLast((each) => each.id === bridge && !each.closed);
+  const recorders = [...[...legs.values()].map(({ media }) => media), ...meeting.mixes].flatMap(
+    (audio) => audio.recorders,
+  );
+  const recorder = recorders.find(({ isOver }) => !isOver);
+  return {
+    callApp: () => called('app'),
+    callDial: () => called('dial'),
+    callOffer: () => called('offer'),
+    claim: () => world.broadcasts.claim({ channelId: id, application: 'other' }),
+    calleeAnswers: () => callee()?.report({ type: 'leg.answered' }),
+    calleeRefuses: () => callee()?.report({ type: 'leg.hungUp', cause: 17 }),
+    localToApp: () => local('app'),
+    localToRoom: () => local('room'),
+    // Three Local channels one behind another, with a phone at the end.
+    row: () => local('first'),
+    holding: () => bridgeOperations.create({ bridgeId: bridge, type: 'holding' }),
+    sfu: () => bridgeOperations.create({ bridgeId: bridge, type: 'video_sfu' }),
+    announce: () => bridgeOperations.addChannel(bridge, { channel: [id], role: 'announcer' }),
+    playBridge: () => bridgeOperations.play(bridge, { media: ['sound:a'] }),
+    finishBridge: () => mix?.finish(),
+    freeVideo: () => bridgeOperations.clearVideoSource(bridge),
+    failed: () => leg?.media.finish({ type: 'media.failed', reason: 'x' }),
+    cancel: () => recordingOperations.cancel(`r-${other}`),
+    muteRecording: () => recordingOperations.mute(`r-${other}`),
+    recorderEnds: () => recorder?.finish('silence'),
+    recorderFails: () => recorder?.fail('the disk is full'),
+    stubborn: () => {
+      for (const each of recorders) each.obeys = false;
+    },
+    time: () => world.clock.advance(1_500),
+    held: () => leg?.report({ type: 'leg.held', musicClass: 'default' }),
+    unheld: () => leg?.report({ type: 'leg.unheld' }),
+    intercept: () => operations.setVariable(id, { variable: 'HOLD_INTERCEPT(set)', value: '' }),
+    moh: () => operations.startMoh(id, {}),
+    move: () => operations.move(id, { app: ms % 2 === 0 ? 'other' : 'app' }),
+    tone: () => {
+      operations.setVariable(id, { variable: 'TONE_DETECT(2600,,g(default,app,1))', value: '' });
+      leg?.report({ type: 'leg.toneDetected', direction: 'in' });
+    },
+    agreeVideo: () => {
+      if (leg?.video instanceof FakeVideo) leg.video.agree();
+      leg?.report({ type: 'leg.videoChanged' });
+    },
+    loseCamera: () => {
+      if (leg?.video instanceof FakeVideo) leg.video.streams = [];
+      leg?.report({ type: 'leg.videoChanged' });
+    },
+    external: () => void world.outside.media.externalMedia(externalServer(id, ms)).catch(() => {}),
+    serverAsks: () => server?.hears({ type: 'media.hangupAsked' }),
+    crash: () => channels.find(id)?.actor.send({ type: 'variable.set' } as never),
+    crashBridge: () => bridges.find(bridge)?.actor.send({ type: 'enter' } as never),
+    loseMix: () => mix?.told({ type: 'mix.lost', reason: 'x' }),
+    // Everything that a lost thread of the media plane tells at once.
+    loseThread: () => {
+      for (const each of [...meeting.mixes])
+        if (!each.closed) each.told({ type: 'mix.lost', reason: 'its thread died' });
+      for (const each of legs.values()) each.media.finish({ type: 'media.failed', reason: 'its thread died' });
+      for (const each of recorders) if (!each.isOver) each.fail('its thread died');
+      server?.hears({ type: 'media.cut' });
+    },
+  };
+}
+
+/** A channel to a server, made by the interface's operation. */
+const externalServer = (id: string, ms: number) => ({
+  ...{ external_host: 'server.example:9092', transport: 'tcp', encapsulation: 'audiosocket', format: 'slin' },
+  ...{ app: 'app', data: `40325ec2-5efd-4bd3-805f-${String(ms).padStart(12, '0')}`, channelId: `x-${id}-${ms}` },
+});
+
+type Kind = keyof ReturnType<typeof actsOf>;
+const usualKinds = [
+  ...(['incoming', 'originate', 'create', 'dial', 'answer', 'hangup', 'variable', 'show', 'play', 'stop'] as const),
+  ...(['record', 'bridge', 'join', 'leave', 'destroy', 'ringing', 'answered', 'hungUp', 'digit', 'finished'] as const),
+  ...([
+    'wait',
+    'hold',
+    'recordBridge',
+    'pauseRecording',
+    'stopRecording',
+    'recorded',
+    'snoop',
+    'local',
+    'far',
+  ] as const),
+  ...(['video', 'music', 'transfer', 'offerTransfer', 'transferProgress', 'continue', 'talking'] as const),
+  ...(['server', 'server', 'serverThere', 'serverThere', 'serverFlows', 'serverCut', 'serverGone'] as const),
+  ...(['joinServer', 'recordServer', 'recordSnoop', 'snoopServer'] as const),
+] as const satisfies readonly Kind[];
+const roughKinds = [
+  ...(['callApp', 'callDial', 'callOffer', 'claim', 'calleeAnswers', 'calleeRefuses', 'localToApp', 'row'] as const),
+  ...(['localToRoom', 'holding', 'sfu', 'announce', 'playBridge', 'finishBridge', 'freeVideo', 'failed'] as const),
+  ...(['cancel', 'muteRecording', 'recorderEnds', 'recorderFails', 'stubborn', 'time', 'held', 'unheld'] as const),
+  ...(['intercept', 'moh', 'move', 'tone', 'agreeVideo', 'loseCamera', 'external', 'serverAsks', 'crash'] as const),
+  ...(['crashBridge', 'loseMix', 'loseThread'] as const),
+] as const satisfies readonly (keyof ReturnType<typeof roughActsOf>)[];
+
+/** Acts one after another: three of four times with a conference to begin with, once with a server as well. */
+export const scenario: fc.Arbitrary<Act[]> = fc
+  .tuple(fc.array(anyDeed(likewise(usualKinds, parts)), { minLength: 5, maxLength: 60 }), fc.nat(3))
+  .map(([acts, begin]) => [...([[], openingWithServer][begin] ?? opening), ...acts]);
+
+/** The same with {@link roughActsOf}. */
+export const roughScenario: fc.Arbitrary<Act[]> = fc.array(
+  anyDeed(likewise([...usualKinds, 'join', 'join', ...roughKinds], parts)),
+  { maxLength: 80, size: 'max' },
+);
+
+/** Does it, or finds that it cannot be done now. */
+export function perform(world: World, act: Act): void {
+  const acts: Record<string, () => unknown> = { ...actsOf(world, act), ...roughActsOf(world, act) };
   try {
-    acts[what]?.();
+    acts[act.kind]?.();
   } catch (error) {
     if ((error as Error).name !== 'AriError') throw error;
   }

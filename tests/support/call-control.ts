@@ -1,5 +1,6 @@
 import { createCallStory } from '../../src/actors/call-story.ts';
 import { createChannelFacts } from '../../src/actors/channel-entry.ts';
+import { createExternalMedia } from '../../src/actors/external-media.ts';
 import type { OutboundConnectionSettings } from '../../src/actors/outbound-connection-entry.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import type { Base } from '../../src/build/base.ts';
@@ -268,7 +269,13 @@ export function createCallControl({
       hasContext: (name) => name === 'default' || name in contexts,
     }),
   );
-  const servers = createFakeServers({ channels, runtime, ids });
+  const { servers, connections: toServers, driver: external } = createFakeServers({ channels, runtime, ids });
+  const outside = {
+    connections: toServers,
+    media: createExternalMedia({
+      ...{ channels, views, log, applications, driver: external, turn: runtime.turn, variablesLimit: 100 },
+    }),
+  };
   return {
     clock,
     log,
@@ -314,6 +321,7 @@ export function createCallControl({
     legs,
     /** Connections to servers, by the id of their channel. */
     servers,
+    outside,
     /** The media of Local channels, half by half. */
     pairs,
 

@@ -34,6 +34,10 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
   const { log } = runtime;
   /** Those that are open, by the id of their channel. */
   const servers = new Map<string, FakeServer>();
+  const connections = createExternalConnections({
+    ...{ runtime, log, most: 100 },
+    ...{ connectionTimeoutMs: 3_000, arrivalTimeoutMs: 30_000, resumption: { attempts: 1, intervalMs: 1_000 } },
+  });
   const driver = createExternalDriver({
     media: {
       openRtp: () => Promise.reject(new Error('there is no RTP here')),
@@ -44,16 +48,12 @@ export function createFakeServers({ channels, runtime, ids }: { channels: Channe
         return server;
       },
     },
-    connections: createExternalConnections({
-      ...{ runtime, log, most: 100 },
-      ...{ connectionTimeoutMs: 3_000, arrivalTimeoutMs: 30_000, resumption: { attempts: 1, intervalMs: 1_000 } },
-    }),
-    ...{ ids, log },
+    ...{ ids, log, connections },
     webSockets: new Map(),
     resolveHost: (host) => Promise.reject(new Error(`there is no ${host}`)),
     localAddress: () => '127.0.0.1',
     learned: (channelId, variables) => tellLearned(channels, channelId, variables),
   });
   for (const each of driver.drivers) channels.addDriver(each);
-  return servers;
+  return { servers, connections, driver };
 }

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Message } from '../support/conformance-client.ts';
+import { anyDeed, likewise } from '../support/deeds.ts';
 import {
   bridgeReader,
   channelReader,
@@ -63,22 +64,12 @@ const templates = [
   'DELETE /applications/app/subscription?eventSource=channel:{c}',
 ] as const;
 
-const deed = fc.oneof(
-  {
-    weight: 12,
-    arbitrary: fc.record({ line: fc.constantFrom(...templates), c: fc.nat(4), d: fc.nat(4), b: fc.nat(1) }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      phone: fc.constantFrom('alice', 'bob'),
-      does: fc.constantFrom('call', 'hangup', 'hold', 'refer', 'digits'),
-      c: fc.nat(3),
-    }),
-  },
-  { weight: 2, arbitrary: fc.record({ app: fc.constantFrom('leaves', 'comes back') }) },
-  { weight: 4, arbitrary: fc.record({ steps: fc.constantFrom(0, 1, 2, 5, 30, 300) }) },
-);
+const deed = anyDeed({
+  request: [12, { line: fc.constantFrom(...templates), c: fc.nat(4), d: fc.nat(4), b: fc.nat(1) }],
+  ...likewise(['call', 'hangup', 'hold', 'refer', 'digits'], { phone: fc.constantFrom('alice', 'bob'), c: fc.nat(3) }),
+  ...likewise(['leaves', 'comes back'], {}),
+  wait: [4, { steps: fc.constantFrom(0, 1, 2, 5, 30, 300) }],
+});
 const extension = fc.constantFrom('app', 'echo', 'dial', 'room', 'wait', 'nobody', 'forward');
 
 test('whatever is asked of a server, nothing fails in it, and nothing is held when all have hung up', async () => {
@@ -90,17 +81,17 @@ test('whatever is asked of a server, nothing fails in it, and nothing is held wh
       let made = 0;
       await clock.run(100);
       for (const [each, to] of deeds) {
-        if ('steps' in each) await clock.run(10 * each.steps);
-        else if ('app' in each) {
+        if (each.kind === 'wait') await clock.run(10 * each.steps);
+        else if (each.kind === 'leaves' || each.kind === 'comes back') {
           story.leave();
-          if (each.app === 'comes back') story.comeBack();
-        } else if ('phone' in each) {
+          if (each.kind === 'comes back') story.comeBack();
+        } else if (each.kind !== 'request') {
           const phone = phones[each.phone as 'alice'];
           const leg = phone.calls[each.c % Math.max(1, phone.calls.length)]?.leg;
-          if (each.does === 'call') phone.dial(`sip:${to}@${serverAddress}:5060`);
-          else if (each.does === 'hangup') leg?.hangup(16);
-          else if (each.does === 'hold') leg?.hold();
-          else if (each.does === 'refer') leg?.redirect(`sip:${to}@${serverAddress}`);
+          if (each.kind === 'call') phone.dial(`sip:${to}@${serverAddress}:5060`);
+          else if (each.kind === 'hangup') leg?.hangup(16);
+          else if (each.kind === 'hold') leg?.hold();
+          else if (each.kind === 'refer') leg?.redirect(`sip:${to}@${serverAddress}`);
           else leg?.sendDigits({ digits: '12', beforeMs: 0, betweenMs: 20, durationMs: 60, afterMs: 0 });
         } else {
           const ids = ((await ask('GET', '/channels')) as { id: string }[]).map(({ id }) => id);

@@ -83,6 +83,17 @@ left('is written to a file without keys', async () => {
   await story.close();
 });
 
+left('is that of a Local channel, too, which no phone is in', async () => {
+  const story = await createStory(7);
+  await story.clock.run(100);
+  await story.act({ word: 'local', nth: 0 });
+  await story.clock.run(300);
+  const data = dumped(story);
+  assert.equal(removeCall(data, 'channel l0')?.channels.toSorted(), ['l0', 'm0']);
+  assert.equal(data.calls.channels, []);
+  await story.close();
+});
+
 left('leaves data that a server can go on from, whatever happened before', async () => {
   const deeds = fc.array(anyDeed('call', 'call', 'originate', 'bridge', 'join'), { minLength: 3, maxLength: 10 });
   await fc.assert(

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { anyDeed as deed, likewise } from '../support/deeds.ts';
 import { type Account, type createStory, type Deed, words } from './snapshot-story.ts';
 
 /** Deeds in any order, for the suites that save, kill and restore a server. Each adds words that matter to it. */
@@ -7,7 +8,7 @@ type Word = Deed['word'];
 export type Timed = { after: number; deed: Deed };
 
 export const anyDeed = (...more: Word[]): fc.Arbitrary<Deed> =>
-  fc.record({ word: fc.constantFrom(...more, ...words), nth: fc.nat(3) });
+  deed(likewise([...more, ...words], { nth: fc.nat(3) })).map(({ kind: word, nth }) => ({ word, nth }));
 
 /** Deeds with the time before each, in steps. */
 export const timedDeeds = (deed: fc.Arbitrary<Deed>, after: fc.Arbitrary<number>, maxLength: number) =>

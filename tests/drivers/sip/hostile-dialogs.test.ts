@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { defaultIdentity } from '../../../src/drivers/sip/config.ts';
+import { anyDeed, likewise } from '../../support/deeds.ts';
 import { type Act, Attacker, type BodyName, type Word } from './attacker.ts';
 import { Beset, nothingHeld } from './beset.ts';
 import {
@@ -12,6 +13,8 @@ import {
   wronglyNumbered,
   wronglyTold,
 } from './call-rules.ts';
+
+type Part<K extends Act['kind'], P extends string> = Extract<Act, { kind: K }>[P & keyof Extract<Act, { kind: K }>];
 
 const bodies = fc.constantFrom<BodyName>(
   'none',
@@ -70,88 +73,37 @@ const requestHeaders = fc.subarray(
 );
 const nearest = fc.constantFrom(0, 0, 0, 0, 1, 2);
 
-const act: fc.Arbitrary<Act> = fc.oneof(
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('wait' as const),
-      ms: fc.constantFrom(0, 10, 500, 600, 4000, 33_000, 61_000, 200_000),
-    }),
-  },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant('ask' as const), word: words, call: nearest }) },
-  { weight: 1, arbitrary: fc.constant<Act>({ kind: 'place' }) },
-  { weight: 1, arbitrary: fc.constant<Act>({ kind: 'restoreSnapshot' }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('repeat' as const), which: fc.nat(4) }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({
-      kind: fc.constant('request' as const),
+const invite = { body: bodies, headers: inviteHeaders, replaces: fc.boolean() };
+const act = anyDeed({
+  wait: [3, { ms: fc.constantFrom(0, 10, 500, 600, 4000, 33_000, 61_000, 200_000) }],
+  ask: [6, { word: words, call: nearest }],
+  ...likewise(['place', 'restoreSnapshot'], {}),
+  repeat: [1, { which: fc.nat(4) }],
+  request: [
+    6,
+    {
       method: fc.constantFrom(
-        'INVITE',
-        'INVITE',
-        'UPDATE',
-        'UPDATE',
-        'BYE',
-        'INFO',
-        'REFER',
-        'REFER',
-        'NOTIFY',
-        'SUBSCRIBE',
-        'MESSAGE',
-        'OPTIONS',
-        'PRACK',
-        'X',
+        ...['INVITE', 'INVITE', 'UPDATE', 'UPDATE', 'BYE', 'INFO', 'REFER', 'REFER', 'NOTIFY', 'SUBSCRIBE', 'MESSAGE'],
+        ...['OPTIONS', 'PRACK', 'X'],
       ),
       call: nearest,
       body: fc.oneof(bodies, fc.constantFrom<BodyName>('digit')),
-      cseq: fc.constantFrom(
-        'next' as const,
-        'next' as const,
-        'next' as const,
-        'next' as const,
-        'same' as const,
-        'old' as const,
-        'far' as const,
-      ),
-      tag: fc.constantFrom(
-        'right' as const,
-        'right' as const,
-        'right' as const,
-        'right' as const,
-        'none' as const,
-        'wrong' as const,
-      ),
+      cseq: fc.constantFrom<Part<'request', 'cseq'>[]>('next', 'next', 'next', 'next', 'same', 'old', 'far'),
+      tag: fc.constantFrom<Part<'request', 'tag'>[]>('right', 'right', 'right', 'right', 'none', 'wrong'),
       headers: requestHeaders,
-    }),
-  },
-  {
-    weight: 1,
-    arbitrary: fc.record({
-      kind: fc.constant('invite' as const),
-      body: bodies,
-      headers: inviteHeaders,
-      replaces: fc.boolean(),
-    }),
-  },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant('ack' as const), call: nearest, body: bodies }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('cancel' as const), call: nearest }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant('prack' as const),
-      call: nearest,
-      body: bodies,
-      off: fc.constantFrom(0, 0, 0, 1, -1),
-    }),
-  },
-  {
-    weight: 8,
-    arbitrary: fc.record({
-      kind: fc.constant('answer' as const),
+    },
+  ],
+  invite: [1, invite],
+  ack: [3, { call: nearest, body: bodies }],
+  cancel: [1, { call: nearest }],
+  prack: [3, { call: nearest, body: bodies, off: fc.constantFrom(0, 0, 0, 1, -1) }],
+  answer: [
+    8,
+    {
       which: fc.constantFrom(0, 0, 0, 1, 2, 5),
       status: fc.constantFrom(100, 180, 183, 183, 199, 200, 200, 200, 200, 202, 302, 401, 408, 481, 486, 491, 500, 503),
       body: bodies,
-      tag: fc.constantFrom('a' as const, 'a' as const, 'a' as const, 'b' as const, 'none' as const),
+      tag: fc.constantFrom<Part<'answer', 'tag'>[]>('a', 'a', 'a', 'b', 'none'),
       reliable: fc.boolean(),
       headers: fc.subarray(
         [
@@ -163,9 +115,9 @@ const act: fc.Arbitrary<Act> = fc.oneof(
         ],
         { maxLength: 2 },
       ),
-    }),
-  },
-);
+    },
+  ],
+});
 
 const terms = fc.record({
   reliable: fc.constantFrom('no' as const, 'yes' as const, 'peer_supported' as const, 'required' as const),
@@ -176,16 +128,10 @@ const terms = fc.record({
   trustIdentity: fc.constant(true),
   videoCodecs: fc.constantFrom([], ['vp8' as const]),
 });
-const begin: fc.Arbitrary<Act> = fc.oneof(
-  fc.constant<Act>({ kind: 'place' }),
-  fc.record({
-    kind: fc.constant('invite' as const),
-    body: fc.constantFrom<BodyName>('none', 'sdp', 'sdp'),
-    headers: inviteHeaders,
-    replaces: fc.constant(false),
-  }),
-);
-
+const begin = anyDeed({
+  place: [1, {}],
+  invite: [1, { ...invite, body: fc.constantFrom<BodyName[]>('none', 'sdp', 'sdp'), replaces: fc.constant(false) }],
+});
 /** What is against the rules in all that was said and told. */
 const faultsIn = ({ calls }: Beset, { said, exchanges }: Attacker): string[] => [
   ...wronglyAnswered(exchanges),

@@ -14,6 +14,7 @@ import type { Leg, LegData, LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpSession } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';
 import { settle, whatIs } from '../../sip/transaction/fake-transports.ts';
+import { anyDeed, likewise } from '../../support/deeds.ts';
 import { silentLog } from '../../support/log.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { createProcessClock } from '../../support/process-clock.ts';
@@ -33,7 +34,7 @@ const HOP_MS = 10;
 
 type Word = 'call' | 'ring' | 'progress' | 'answer' | 'hangup' | 'hold' | 'unhold' | 'digits' | 'redirect' | 'show';
 type Told = { at: number; who: string; what: string };
-type Act = { after: number; node: 0 | 1; word: Word; channel: number };
+type Act = { after: number; node: 0 | 1; kind: Word; channel: number };
 /** @param reopensMs how long ports of restored legs take to open. @param pictures hears of each video flow: node and remote port. */
 type Story = {
   acts: Act[];
@@ -243,7 +244,7 @@ async function tell({ acts, snapshots, lost, reopensMs, hasVideo = true, picture
     processes[node] = next;
   };
 
-  const act = ({ node, word, channel }: Act) => {
+  const act = ({ node, kind: word, channel }: Act) => {
     const { driver, legs } = processes[node];
     if (word === 'call') {
       const id = `channel ${channels[node]!++}`;
@@ -294,29 +295,33 @@ const ordered = (story: readonly Told[]): string[] =>
   story.map(({ at, who, what }) => `${String(at).padStart(6, '0')} ${who}: ${what}`).sort();
 
 const acts = fc.array(
-  fc.record<Act>({
-    after: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 400 })),
-    node: fc.constantFrom(0, 1),
-    word: fc.constantFrom(
-      'call',
-      'call',
-      'ring',
-      'progress',
-      'answer',
-      'answer',
-      'hangup',
-      'hold',
-      'unhold',
-      'digits',
-      'redirect',
-      'show',
+  anyDeed(
+    likewise(
+      [
+        'call',
+        'call',
+        'ring',
+        'progress',
+        'answer',
+        'answer',
+        'hangup',
+        'hold',
+        'unhold',
+        'digits',
+        'redirect',
+        'show',
+      ],
+      {
+        after: fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 400 })),
+        node: fc.constantFrom<(0 | 1)[]>(0, 1),
+        channel: fc.nat(3),
+      },
     ),
-    channel: fc.nat(3),
-  }),
+  ),
   { minLength: 1, maxLength: 12 },
 );
 
-const say = (after: number, node: 0 | 1, word: Word): Act => ({ after, node, word, channel: 0 });
+const say = (after: number, node: 0 | 1, kind: Word): Act => ({ after, node, kind, channel: 0 });
 
 for (const [what, begun] of [
   ['before the far side has said anything', [say(1, 0, 'call'), say(2, 0, 'hangup')]],
@@ -361,7 +366,7 @@ test('nobody notices that a server was saved and restored', async () => {
       moments,
       fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 4 }),
       async (told, at, lost) => {
-        const begun: Act[] = [{ after: 1, node: 0, word: 'call', channel: 0 }, ...told];
+        const begun: Act[] = [{ after: 1, node: 0, kind: 'call', channel: 0 }, ...told];
         const plain = await tell({ acts: begun, snapshots: [], lost });
         const interrupted = await tell({ acts: begun, snapshots: at.map((step) => step * STEP_MS), lost });
         assert.equal(ordered(interrupted), ordered(plain));
