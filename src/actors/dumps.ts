@@ -15,7 +15,7 @@ import { PlaybackContext } from '../machines/playback.ts';
 import { RegistrationContext } from '../machines/registration.ts';
 import { TransferContext } from '../machines/transfer.ts';
 import { WatcherContext } from '../machines/watcher.ts';
-import { extended, number, optional, text, textMap } from '../models/plain-schema.ts';
+import { count, extended, number, optional, text, textMap } from '../models/plain-schema.ts';
 import { checkOf } from '../models/validator.ts';
 import { CallLeg } from './call-leg.ts';
 
@@ -118,20 +118,20 @@ const ApplicationDump = Type.Object({
   /** As clients gave it. */
   filter: Type.Object({ allowed: list(Type.Unknown()), disallowed: list(Type.Unknown()) }),
   /** Events made for it so far, and how many of these it missed since its connection went. */
-  seq: Type.Integer({ minimum: 0 }),
-  missed: Type.Integer({ minimum: 0 }),
+  seq: count,
+  missed: count,
   /** Topics with their references, in the order of subscribing. */
   subscriptions: list(Type.Tuple([text, Type.Integer({ minimum: 1 })])),
   /** Registered by a user that only observes. */
   observes: optional(Type.Boolean()),
   /** Whose connection it was narrowed for, and the number of the last event before. */
-  narrowed: optional(Type.Object({ by: text, after: Type.Integer({ minimum: 0 }) })),
+  narrowed: optional(Type.Object({ by: text, after: count })),
   /** The epochs of its numbers, each with the last number before it. */
-  epochs: optional(list(Type.Tuple([text, Type.Integer({ minimum: 0 })]))),
+  epochs: optional(list(Type.Tuple([text, count]))),
   /** The last event that its client has handled. */
-  acknowledged: optional(Type.Integer({ minimum: 0 })),
+  acknowledged: optional(count),
   /** Another node of the cluster has made its events up to this number. */
-  foreign: optional(Type.Integer({ minimum: 0 })),
+  foreign: optional(count),
   /** Events that wait for its connection to be made again, as JSON texts. */
   waiting: optional(list(text)),
 });
@@ -167,7 +167,7 @@ const GroupCallDump = Type.Object({
   member: text,
   draining: optional(Type.Literal(true)),
   /** Number of the event before its first one. */
-  after: Type.Integer({ minimum: 0 }),
+  after: count,
   channels: list(text),
   /** Its channels that are in the application. */
   inside: list(text),
@@ -188,7 +188,7 @@ export const Dump = Type.Object({
   recordings: optional(list(RecordingDump)),
   applications: list(ApplicationDump),
   /** Number of connections that applications have had, to tell new ones from old ones. */
-  connections: Type.Integer({ minimum: 0 }),
+  connections: count,
   contacts: list(actorOf('contact', ContactContext)),
   /** Left out where nothing was registered anywhere. */
   registrations: optional(list(actorOf('registration', RegistrationContext))),

@@ -4,6 +4,7 @@ import { SavedBan } from '../models/ban.ts';
 import { DeviceState, deviceStateWords } from '../models/device-state.ts';
 import { endpointStates } from '../models/endpoint.ts';
 import { Mailbox } from '../models/mailbox.ts';
+import { count, number, optional, text } from '../models/plain-schema.ts';
 import { checkOf } from '../models/validator.ts';
 import { deviceUses } from '../stores/device-states.ts';
 
@@ -13,10 +14,6 @@ import { deviceUses } from '../stores/device-states.ts';
  */
 export const serverDataVersion = 1;
 
-const text = Type.String();
-const number = Type.Number();
-const count = Type.Integer({ minimum: 0 });
-const optional = Type.Optional;
 const list = Type.Array;
 const port = Type.Integer({ minimum: 0, maximum: 65_535 });
 const base64 = Type.String({ pattern: '^[A-Za-z0-9+/]*={0,2}$' });

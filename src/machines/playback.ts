@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { AriErrorCode } from '../models/errors.ts';
-import { count, extended, list, number, object, text } from '../models/plain-schema.ts';
+import { count, extended, list, number, object, some, text } from '../models/plain-schema.ts';
 import { type Playback, type PlaybackOperation, type PlaybackState, playbackOperations } from '../models/playback.ts';
 import type { PlayReport } from '../telephony/media.ts';
 import { effect } from './effect.ts';
@@ -11,7 +11,7 @@ import type { Ignores } from './ignores.ts';
 const PlaybackInput = object({
   id: text,
   /** At least one media URI. */
-  media: list(text, 1),
+  media: some(text),
   /** `channel:<id>` or `bridge:<id>`. */
   targetUri: text,
   language: text,

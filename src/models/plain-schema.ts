@@ -25,8 +25,10 @@ export const maybe = <S extends TSchema>(schema: S) =>
   Type.Optional(schema) as unknown as TOptional<TUnsafe<Static<S> | undefined>>;
 
 /** A list that is replaced, never changed. */
-export const list = <S extends TSchema>(element: S, least = 0) =>
-  Type.Immutable(Type.Array(element, least > 0 ? { minItems: least } : {}));
+export const list = <S extends TSchema>(element: S) => Type.Immutable(Type.Array(element));
+
+/** The same with at least one element. */
+export const some = <S extends TSchema>(element: S) => Type.Immutable(Type.Array(element, { minItems: 1 }));
 
 export const oneOf = <W extends string[]>(...words: readonly [...W]) => Type.Enum([...words]) as unknown as TEnum<W>;
 

@@ -7,7 +7,7 @@ import type { RefusedCall } from '../models/refused-call.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { OpenEntries } from '../stores/open-entries.ts';
 import { Cause, causeText } from '../telephony/causes.ts';
-import { qualityOf } from './call-quality.ts';
+import { endOf, qualityOf } from './call-quality.ts';
 
 type CallDetailOptions = {
   ids: Pick<Ids, 'uuid'>;
@@ -88,7 +88,7 @@ export function refusedRecord(
 }
 
 function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf }: CallDetailOptions) {
-  const { at, by, cause, techCause, quality, last, failure, outcome } = end;
+  const { at, cause, quality, last, failure } = end;
   const { from, startedAt, answeredAt } = leg;
   const durationMs = at - startedAt;
   const billableMs = answeredAt === undefined ? 0 : at - answeredAt;
@@ -126,13 +126,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
     applications: leg.applications,
     duration_ms: Math.round(durationMs),
     billable_ms: Math.round(billableMs),
-    outcome: outcome.result,
-    outcome_reason: outcome.reason,
-    by,
-    cause,
-    cause_text: causeText(cause),
-    ...(failure === undefined ? {} : { reason: failure }),
-    ...(techCause === undefined ? {} : { sip_status: techCause }),
+    ...endOf(end),
     ...(quality ? { quality: qualityOf(quality) } : {}),
     recordings: leg.recordings,
     variables: Object.fromEntries(

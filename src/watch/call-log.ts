@@ -1,8 +1,7 @@
 import type { CallLeg } from '../actors/call-leg.ts';
 import type { CallEnd, CallListener } from '../actors/call-story.ts';
 import type { Logger } from '../lib/log.ts';
-import { causeText } from '../telephony/causes.ts';
-import { qualityOf } from './call-quality.ts';
+import { endOf, qualityOf } from './call-quality.ts';
 
 /**
  * The log of calls: a line when a leg starts, is answered, enters an application, meets another call, and ends. Each
@@ -56,18 +55,12 @@ const answerOf = ({ startedAt, answeredAt = startedAt, codec, video }: CallLeg):
   ...(video === undefined ? {} : { video }),
 });
 
-const endingOf = (leg: CallLeg, { at, by, cause, techCause, quality, failure, outcome }: CallEnd): object => ({
-  outcome: outcome.result,
-  outcome_reason: outcome.reason,
-  by,
-  cause,
-  cause_text: causeText(cause),
-  ...(failure === undefined ? {} : { reason: failure }),
-  ...(techCause === undefined ? {} : { sip_status: techCause }),
-  duration_s: seconds(at - leg.startedAt),
-  talk_s: leg.answeredAt === undefined ? 0 : seconds(at - leg.answeredAt),
+const endingOf = (leg: CallLeg, end: CallEnd): object => ({
+  ...endOf(end),
+  duration_s: seconds(end.at - leg.startedAt),
+  talk_s: leg.answeredAt === undefined ? 0 : seconds(end.at - leg.answeredAt),
   ...(leg.applications.length === 0 ? {} : { applications: leg.applications }),
-  ...(quality ? qualityOf(quality) : {}),
+  ...(end.quality ? qualityOf(end.quality) : {}),
 });
 
 /** Seconds to the ms. */

@@ -23,11 +23,6 @@ export const formatRates: Readonly<Record<FormatName, Rates>> = {
   slin48: linear(48_000),
 };
 
-/** Whether there is an audio format of this name. */
-export function isFormatName(name: string): name is FormatName {
-  return Object.hasOwn(formatRates, name);
-}
-
 /**
  * One audio stream of a codec, in both directions, with its state. Callers supply the buffers; packets allocate
  * nothing. Network input never throws: an unreadable payload decodes to no samples.

@@ -49,11 +49,6 @@ export class Concealer {
     this.#period = new Float64Array(Math.ceil(longestPeriodMs * this.#perMs));
   }
 
-  /** Whether the last call made something up. */
-  get concealing(): boolean {
-    return this.#lost > 0;
-  }
-
   /**
    * Takes samples that arrived. After a loss their beginning is changed in place: faded in over what was made up, so that
    * nothing clicks.

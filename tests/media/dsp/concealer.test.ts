@@ -12,7 +12,6 @@ function heard(samples: Int16Array, rate: number, lost: (index: number) => boole
     const frame = result.subarray(index * size, (index + 1) * size);
     if (lost(index)) concealer.conceal(frame);
     else concealer.heard(frame);
-    assert.is(concealer.concealing, lost(index));
   }
   return result;
 }
