@@ -1,8 +1,12 @@
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Comment, parse } from 'acorn';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
+import { WebSocket } from 'ws';
 
 /**
  * Compiles the server to dist: one file per entry point and one per part that is loaded on demand. Fewer modules start
@@ -78,9 +82,37 @@ function withoutComments(code: string): string {
   return left + code.slice(end);
 }
 
+/** The file with all that `serve` runs, and what the command line loads in place of its source. */
+const serverFile = join(root, 'dist', 'server.cjs');
+const loadServer = `
+import { fileURLToPath } from 'node:url';
+import { loadCompiled } from './compiled-code.ts';
+export const { runServer } = loadCompiled(fileURLToPath(new URL('./server.cjs', import.meta.url)));
+`;
+const serverApart: Plugin = {
+  name: 'the server as a file of its own',
+  setup({ onLoad }) {
+    onLoad({ filter: /src[\\/]run-server\.ts$/ }, () => ({ contents: loadServer, resolveDir: join(root, 'src') }));
+  },
+};
+
+const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  external: [...loaded, ...optional],
+  outdir: 'dist',
+  sourcemap: true,
+  sourcesContent: false,
+  legalComments: 'none',
+  logLevel: 'warning',
+  write: false,
+} as const satisfies BuildOptions;
+
 rmSync(join(root, 'dist'), { recursive: true, force: true });
 const { outputFiles } = await build({
-  absWorkingDir: root,
+  ...common,
   // A media thread finds `worker` beside the file that starts it (src/media/start-worker.ts).
   // The command line loads none of the library's parts: what they share with it is in chunks.
   entryPoints: {
@@ -89,27 +121,30 @@ const { outputFiles } = await build({
     index: 'src/index.ts',
     testing: 'packages/testing/src/index.ts',
   },
-  bundle: true,
   splitting: true,
   format: 'esm',
-  platform: 'node',
-  target: 'node20.19',
-  external: [...loaded, ...optional],
-  plugins: [parts],
+  plugins: [parts, serverApart],
   // Bundled packages that are CommonJS load modules of Node by it.
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
-  outdir: 'dist',
   chunkNames: '[name]-[hash]',
-  sourcemap: true,
-  sourcesContent: false,
-  legalComments: 'none',
-  logLevel: 'warning',
-  write: false,
+});
+const server = await build({
+  ...common,
+  entryPoints: { server: 'src/run-server.ts' },
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  plugins: [parts],
+  // V8 keeps the source in memory. Names stay, so traces are readable.
+  minifyWhitespace: true,
+  lineLimit: 120,
+  define: { 'import.meta.url': 'fileUrl$' },
+  banner: { js: "const fileUrl$ = require('node:url').pathToFileURL(__filename).href;" },
 });
 mkdirSync(join(root, 'dist'));
-for (const { path, text } of outputFiles) writeFileSync(path, path.endsWith('.js') ? withoutComments(text) : text);
+for (const { path, text } of [...outputFiles, ...server.outputFiles])
+  writeFileSync(path, /\.c?js$/.test(path) ? withoutComments(text) : text);
 
 /** The client runs in browsers, too: it is one small file, which loads `ws` where there is no WebSocket. */
 await build({
@@ -128,3 +163,59 @@ await build({
 });
 for (const name of ['index', 'testing', 'client'])
   copyFileSync(join(root, 'packages', 'types', `${name}.d.ts`), join(root, 'dist', `${name}.d.ts`));
+
+/** Longest time for that, in ms. */
+const compileMs = 60_000;
+
+/** Starts the server, makes a call and ends it. V8's compiled code is kept for later starts. */
+async function compileByUse(): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'hookswitch-compile-'));
+  const config = join(directory, 'config.yaml');
+  const local = { protocol: 'udp', bind: '127.0.0.1', port: 0 };
+  const settings = {
+    general: { data_directory: directory, log_level: 'error' },
+    http: { bind: '127.0.0.1', port: 0, users: [{ name: 'build', password: 'build' }] },
+    sip: { transports: [local, { ...local, protocol: 'tcp' }] },
+    media: { warm_up: false },
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  const program = join(root, 'scripts', 'compile-code.ts');
+  const child = spawn(process.execPath, ['--import', 'tsx', program, serverFile, config], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: compileMs,
+    killSignal: 'SIGKILL',
+  });
+  const ended = once(child, 'exit');
+  let banner = '';
+  try {
+    for await (const chunk of child.stdout) {
+      banner += chunk;
+      const url = /http:\S+\/ari/.exec(banner)?.[0];
+      if (url === undefined || !banner.includes('SIP')) continue;
+      await makeCall(url);
+      break;
+    }
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+/** Calls the echo application without a phone, and hangs up. */
+async function makeCall(url: string): Promise<void> {
+  const headers = { authorization: `Basic ${Buffer.from('build:build').toString('base64')}` };
+  const ask = async (method: string, path: string): Promise<void> => {
+    const { ok, status } = await fetch(`${url}${path}`, { method, headers });
+    if (!ok) throw new Error(`the server that was built answered ${method} ${path} with ${status}`);
+  };
+  const events = new WebSocket(`${url.replace('http', 'ws')}/events?app=build&api_key=build:build`);
+  await once(events, 'open');
+  await ask('POST', '/channels?endpoint=Local/echo@default&app=build&channelId=build');
+  await ask('GET', '/channels');
+  await ask('POST', '/channels/build/answer');
+  await ask('DELETE', '/channels/build');
+  events.terminate();
+}
+// Without it a start takes longer, and is the same.
+await compileByUse().catch((error: unknown) => console.error('the code of the server is not compiled ahead:', error));

@@ -80,9 +80,15 @@ function sourceFingerprint() {
       .filter((file) => /\.(ts|tsx|css|html|svg)$/.test(file))
       .map((file) => join(directory, file)),
   );
-  const makers = ['charts', 'chart-documents', 'chart-formats', 'state-diagrams', 'build-page', 'build-server'].map(
-    (name) => `scripts/${name}.ts`,
-  );
+  const makers = [
+    'charts',
+    'chart-documents',
+    'chart-formats',
+    'state-diagrams',
+    'build-page',
+    'build-server',
+    'compile-code',
+  ].map((name) => `scripts/${name}.ts`);
   for (const file of [...files, ...makers, 'tsconfig.json'].sort())
     hash.update(`${file} ${statSync(inRoot(file)).mtimeMs}\n`);
   return hash.digest('hex');

@@ -2,8 +2,8 @@
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { packageVersion as version } from './config/package-files.ts';
-import type { Config } from './config/schema.ts';
 import { refuseServerUrl } from './lib/shown-url.ts';
+import type { ServeOptions } from './run-server.ts';
 
 /**
  * The command line. Only `serve` imports the server, so that `check` and `--help` answer fast. Exit codes: 0 success
@@ -98,7 +98,7 @@ async function main(args: string[]): Promise<number> {
   if (command !== undefined && Object.hasOwn(commands, command)) return ask(command, rest, values);
   if (rest.length > 0) return refuseUsage(`unexpected argument: ${rest[0]}`);
   const withoutArguments: Readonly<Record<string, () => Promise<number>>> = {
-    serve: () => runServer(values),
+    serve: () => serve(values),
     check: () => checkConfiguration(values.config),
     ready: () => askReady(values.config, values.wait),
     import: () => importFrom(values.from),
@@ -167,38 +167,14 @@ function refuseUsage(message: string): number {
   return exitCode.usage;
 }
 
-/** Makes a function that loads the configuration. With `before` it keeps the generated password. @throws ConfigError. */
-async function reader(file: string | undefined): Promise<(before?: Config) => Config> {
-  const { loadConfig } = await import('./config/load.ts');
-  const { validate } = await import('./dialplan/parse.ts');
-  const { operationPatternProblem } = await import('./http/access/scope.ts');
-  const { operationNames } = await import('./http/routes/index.ts');
-  return (before) => {
-    const password = before?.generated_password;
-    return loadConfig({
-      ...(file === undefined ? {} : { file }),
-      ...(password === undefined ? {} : { secret: () => password }),
-      env: process.env,
-      checkDialplan: validate,
-      checkOperation: (pattern) => operationPatternProblem(pattern, operationNames),
-    });
-  };
-}
-
 /** The configuration, or undefined after printing its problems. */
-async function load(file: string | undefined): Promise<Config | undefined> {
-  const { ConfigError } = await import('./config/load.ts');
-  try {
-    return (await reader(file))();
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    return undefined;
-  }
+async function configurationOf(file: string | undefined) {
+  const { readConfiguration } = await import('./read-configuration.ts');
+  return readConfiguration(file);
 }
 
 async function checkConfiguration(file: string | undefined): Promise<number> {
-  const config = await load(file);
+  const config = await configurationOf(file);
   if (!config) return exitCode.failed;
   const { warnings } = await import('./config/load.ts');
   for (const warning of warnings(config)) process.stderr.write(`warning: ${warning}\n`);
@@ -219,7 +195,7 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   if (waitMs === undefined) return refuseUsage(wrongWait);
   let url = process.env['HOOKSWITCH_URL'];
   if (url === undefined) {
-    const config = await load(file);
+    const config = await configurationOf(file);
     if (!config) return exitCode.failed;
     const { bind, port, tls } = config.http;
     const host = bind === '0.0.0.0' ? '127.0.0.1' : bind === '::' ? '::1' : bind;
@@ -233,21 +209,6 @@ async function askReady(file: string | undefined, wait = '0'): Promise<number> {
   if (reason === undefined) return print('ready\n');
   process.stderr.write(`hookswitch: ${reason}\n`);
   return exitCode.failed;
-}
-
-type ServeOptions = {
-  config?: string;
-  inspect?: boolean;
-  'inspect-url'?: string;
-  supervised?: boolean;
-  'take-over'?: boolean;
-};
-
-/** The requested inspector, or undefined. @throws Error when its relay cannot be opened. */
-async function inspectorFor({ inspect, 'inspect-url': url }: ServeOptions) {
-  if (!inspect && url === undefined) return undefined;
-  const { openInspector, standardInspector } = await import('./inspect.ts');
-  return openInspector(url ?? standardInspector);
 }
 
 /** Runs a server as a child of this process, until a signal. Its code is not loaded here. */
@@ -266,28 +227,11 @@ async function runSupervised(): Promise<number> {
 }
 
 /** Runs until a signal; returns only if the server could not start. */
-async function runServer(options: ServeOptions): Promise<number> {
-  if (options.supervised) return runSupervised();
-  const config = await load(options.config);
-  if (!config) return exitCode.failed;
-  const inspector = await inspectorFor(options).catch((error: Error) => error);
-  if (inspector instanceof Error) {
-    process.stderr.write(`hookswitch: ${inspector.message}\n`);
-    return exitCode.failed;
-  }
-  const read = await reader(options.config);
-  const { serve } = await import('./serve.ts');
-  const { joinSupervisor } = await import('./supervision/supervised.ts');
-  const { systemClock } = await import('./lib/clock.ts');
-  const supervised = await joinSupervisor(systemClock);
-  const failed = () => process.exit(exitCode.internal);
-  const started = await serve(config, () => read(config), failed, {
-    ...{ inspect: inspector?.inspect, supervised, takesOver: options['take-over'] },
-  });
-  inspector?.stop();
-  if (!started) return exitCode.failed;
-  // A handle left open by a fault must not keep a stopped server alive.
-  process.exit(exitCode.ok);
+async function serve({ supervised, ...options }: ServeOptions & { supervised?: boolean }): Promise<number> {
+  if (supervised) return runSupervised();
+  const { runServer } = await import('./run-server.ts');
+  await runServer(options, () => process.exit(exitCode.internal));
+  return exitCode.failed;
 }
 
 type AskOptions = {

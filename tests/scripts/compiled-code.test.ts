@@ -1,0 +1,70 @@
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { compile, compiledPath, loadCompiled, run } from '../../src/compiled-code.ts';
+
+const compiled = suite<{ directory: string; file: string }>('compiled code of the build');
+const server = fileURLToPath(new URL('../../dist/server.cjs', import.meta.url));
+
+compiled.before.each((context) => {
+  context.directory = mkdtempSync(join(tmpdir(), 'hookswitch-test-'));
+  context.file = join(context.directory, 'program.cjs');
+  writeFileSync(context.file, "exports.name = require('node:path').basename(__filename);");
+});
+
+/** Of the same source under another name: V8 remembers what it has compiled itself. */
+function codeOf(file: string): Buffer {
+  const other = file.replace('program', 'other');
+  copyFileSync(file, other);
+  return compile(other).createCachedData();
+}
+
+compiled.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
+
+compiled('the code of the server fits this version of Node', () => {
+  assert.is(compile(server).cachedDataRejected, false);
+});
+
+compiled('a file without compiled code runs', ({ file }) => {
+  const script = compile(file);
+  assert.is(script.cachedDataRejected, undefined);
+  assert.equal(run(script, file), { name: 'program.cjs' });
+});
+
+compiled('a file with its compiled code runs', ({ file }) => {
+  writeFileSync(compiledPath(file), codeOf(file));
+  const script = compile(file);
+  assert.is(script.cachedDataRejected, false);
+  assert.equal(run(script, file), { name: 'program.cjs' });
+});
+
+compiled('with source maps, which tests have, Node loads the file itself', ({ file }) => {
+  assert.ok(process.sourceMapsEnabled);
+  writeFileSync(compiledPath(file), 'no code');
+  assert.equal(loadCompiled(file), { name: 'program.cjs' });
+});
+
+for (const [title, spoil] of [
+  ['of another file', (path: string) => copyFileSync(compiledPath(server), path)],
+  ['that is empty', (path: string) => writeFileSync(path, '')],
+  ['that is no code', (path: string) => writeFileSync(path, Buffer.alloc(10_000, 7))],
+] as const)
+  compiled(`compiled code ${title} is left out`, ({ file }) => {
+    spoil(compiledPath(file));
+    const script = compile(file);
+    assert.is(script.cachedDataRejected, true);
+    assert.equal(run(script, file), { name: 'program.cjs' });
+  });
+
+compiled('compiled code that was cut off is left out', ({ file }) => {
+  const code = codeOf(file);
+  writeFileSync(compiledPath(file), code.subarray(0, code.length - 20));
+  const script = compile(file);
+  assert.is(script.cachedDataRejected, true);
+  assert.equal(run(script, file), { name: 'program.cjs' });
+});
+
+compiled.run();
