@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Comment, parse } from 'acorn';
+import { type Comment, parse, type Token } from 'acorn';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 import { WebSocket } from 'ws';
 
@@ -82,17 +82,44 @@ function withoutComments(code: string): string {
   return left + code.slice(end);
 }
 
-/** The file with all that `serve` runs, and what the command line loads in place of its source. */
+/**
+ * Has `import()` done by a file of its own: it fails in code that was compiled earlier. Names of one length leave source maps
+ * valid.
+ */
+function withImporter(code: string): string {
+  const places: number[] = [];
+  let before: Token | undefined;
+  const onToken = (token: Token): void => {
+    if (before?.type.keyword === 'import' && token.type.label === '(') places.push(before.start);
+    before = token;
+  };
+  parse(code, { ecmaVersion: 'latest', sourceType: 'script', onToken });
+  let text = '';
+  let end = 0;
+  for (const place of places) {
+    text += `${code.slice(end, place)}${importer}`;
+    end = place + importer.length;
+  }
+  return text + code.slice(end);
+}
+const importer = 'imp$rt';
+
+/** Parts whose compiled code is kept. Each is a file of its own, which an entry point or its importer loads. */
 const serverFile = join(root, 'dist', 'server.cjs');
-const loadServer = `
+const workerFile = join(root, 'dist', 'worker.cjs');
+const loading = (file: string, exports = ''): { contents: string; resolveDir: string } => ({
+  contents: `
 import { fileURLToPath } from 'node:url';
 import { loadCompiled } from './compiled-code.ts';
-export const { runServer } = loadCompiled(fileURLToPath(new URL('./server.cjs', import.meta.url)));
-`;
-const serverApart: Plugin = {
-  name: 'the server as a file of its own',
+${exports}loadCompiled(fileURLToPath(new URL('./${basename(file)}', import.meta.url)));
+`,
+  resolveDir: join(root, 'src'),
+});
+const apart: Plugin = {
+  name: 'parts in files of their own',
   setup({ onLoad }) {
-    onLoad({ filter: /src[\\/]run-server\.ts$/ }, () => ({ contents: loadServer, resolveDir: join(root, 'src') }));
+    onLoad({ filter: /src[\\/]run-server\.ts$/ }, () => loading(serverFile, 'export const { runServer } = '));
+    onLoad({ filter: /src[\\/]media[\\/]worker\.ts$/ }, () => loading(workerFile));
   },
 };
 
@@ -123,16 +150,16 @@ const { outputFiles } = await build({
   },
   splitting: true,
   format: 'esm',
-  plugins: [parts, serverApart],
+  plugins: [parts, apart],
   // Bundled packages that are CommonJS load modules of Node by it.
   banner: {
     js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
   },
   chunkNames: '[name]-[hash]',
 });
-const server = await build({
+const { outputFiles: compiled } = await build({
   ...common,
-  entryPoints: { server: 'src/run-server.ts' },
+  entryPoints: { server: 'src/run-server.ts', worker: 'src/media/worker.ts' },
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
   plugins: [parts],
@@ -140,11 +167,14 @@ const server = await build({
   minifyWhitespace: true,
   lineLimit: 120,
   define: { 'import.meta.url': 'fileUrl$' },
-  banner: { js: "const fileUrl$ = require('node:url').pathToFileURL(__filename).href;" },
+  banner: {
+    js: `const fileUrl$ = require('node:url').pathToFileURL(__filename).href, ${importer} = require('./import.cjs');`,
+  },
 });
 mkdirSync(join(root, 'dist'));
-for (const { path, text } of [...outputFiles, ...server.outputFiles])
-  writeFileSync(path, /\.c?js$/.test(path) ? withoutComments(text) : text);
+for (const { path, text } of outputFiles) writeFileSync(path, path.endsWith('.js') ? withoutComments(text) : text);
+for (const { path, text } of compiled) writeFileSync(path, path.endsWith('.cjs') ? withImporter(text) : text);
+writeFileSync(join(root, 'dist', 'import.cjs'), 'module.exports = (name) => import(name);\n');
 
 /** The client runs in browsers, too: it is one small file, which loads `ws` where there is no WebSocket. */
 await build({
@@ -180,7 +210,7 @@ async function compileByUse(): Promise<void> {
   };
   writeFileSync(config, JSON.stringify(settings));
   const program = join(root, 'scripts', 'compile-code.ts');
-  const child = spawn(process.execPath, ['--import', 'tsx', program, serverFile, config], {
+  const child = spawn(process.execPath, ['--import', 'tsx', program, config, serverFile, workerFile], {
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: compileMs,
     killSignal: 'SIGKILL',

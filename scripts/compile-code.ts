@@ -3,16 +3,20 @@ import { compile, compiledPath, run } from '../src/compiled-code.ts';
 
 /**
  * Runs `dist/server.cjs` with a configuration, and keeps V8's compiled code when it ends. V8 compiles a function when it
- * first runs. So this is the code of a start, and of the calls that were made meanwhile.
+ * first runs. So this is the code of a start, and of the calls that were made meanwhile. Of a media thread it is what
+ * loading it runs.
  *
- *   node --import tsx scripts/compile-code.ts <server.cjs> <configuration>
+ *   node --import tsx scripts/compile-code.ts <configuration> <server.cjs> <worker.cjs>
  */
 
 type Server = typeof import('../src/run-server.ts');
 
-const [file = '', config = ''] = process.argv.slice(2);
-const script = compile(file);
+const [config = '', serverFile = '', workerFile = ''] = process.argv.slice(2);
+const [server, worker] = [compile(serverFile), compile(workerFile)];
+run(worker, workerFile);
 process.on('exit', (code) => {
-  if (code === 0) writeFileSync(compiledPath(file), script.createCachedData());
+  if (code !== 0) return;
+  writeFileSync(compiledPath(serverFile), server.createCachedData());
+  writeFileSync(compiledPath(workerFile), worker.createCachedData());
 });
-await run<Server>(script, file).runServer({ config }, () => process.exit(70));
+await run<Server>(server, serverFile).runServer({ config }, () => process.exit(70));

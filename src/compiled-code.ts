@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
-import { constants, Script } from 'node:vm';
+import { Script } from 'node:vm';
 
 /** What V8 has compiled of a file of the build, beside it. `scripts/compile-code.ts` writes it. */
 export const compiledPath = (file: string): string => `${file}.compiled`;
@@ -10,7 +10,8 @@ const head = '(function (exports, require, module, __filename, __dirname) {';
 
 /**
  * Compiles a CommonJS file of the build. Compiled code beside it saves V8 most of that work. It fits one version of Node and
- * one set of V8's options. Where it does not fit, V8 compiles the file as usual.
+ * one set of V8's options. Where it does not fit, V8 compiles the file as usual. The file has no `import()`, which works in no
+ * code that was compiled earlier.
  * @returns `cachedDataRejected` says whether it did not fit; undefined: there is none
  */
 export const compile = (file: string): Script =>
@@ -19,7 +20,6 @@ export const compile = (file: string): Script =>
     filename: file,
     columnOffset: -head.length,
     cachedData: compiledCode(file),
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
 
 /** Runs a compiled file. @returns its exports */

@@ -81,4 +81,9 @@ async function startOf(data: SystemWorkerStart | { awaited: MessagePort }): Prom
   return start;
 }
 
-if (parentPort) await run(await startOf(workerData), parentPort);
+async function begin(port: NonNullable<typeof parentPort>): Promise<void> {
+  await run(await startOf(workerData), port);
+}
+
+// A rejection ends the thread, and the main thread hears why. The build loads this file in a thread that is no worker.
+if (parentPort) void begin(parentPort);

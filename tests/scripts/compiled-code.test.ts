@@ -24,9 +24,10 @@ function codeOf(file: string): Buffer {
 
 compiled.after.each(({ directory }) => rmSync(directory, { recursive: true, force: true }));
 
-compiled('the code of the server fits this version of Node', () => {
-  assert.is(compile(server).cachedDataRejected, false);
-});
+for (const name of ['server', 'worker'])
+  compiled(`the code of ${name}.cjs fits this version of Node`, () => {
+    assert.is(compile(fileURLToPath(new URL(`../../dist/${name}.cjs`, import.meta.url))).cachedDataRejected, false);
+  });
 
 compiled('a file without compiled code runs', ({ file }) => {
   const script = compile(file);
