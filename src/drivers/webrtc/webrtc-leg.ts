@@ -220,6 +220,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
     }
     if (this.#past.includes(said.ufrag)) throw new DriverError('data', 'ICE was restarted since');
     const answer = await this.negotiate(withCredentials(this.#offer, said), undefined);
+    this.#negotiation?.addCandidates(candidatesOf(body));
     return { ...answer, sdp: fragmentOf(answer.sdp), isFragment: true };
   }
 

@@ -174,8 +174,8 @@ browsers('a full agent checks the candidates of a fragment, each once and 16 at 
   const { driver, prepare, flows } = setUp({ ice: 'full' });
   const { session } = await prepare();
   const { ufrag, password } = credentialsIn(offer)!;
-  const trickle = async (lines: readonly string[]) => {
-    const body = [`a=ice-ufrag:${ufrag}`, `a=ice-pwd:${password}`, ...lines, ''].join('\r\n');
+  const trickle = async (lines: readonly string[], name = ufrag) => {
+    const body = [`a=ice-ufrag:${name}`, `a=ice-pwd:${password}`, ...lines, ''].join('\r\n');
     await driver.change({ session, owner: 'alice', body, ifMatch: '*' });
     return flows.at(-1)!.webrtc!;
   };
@@ -190,6 +190,9 @@ browsers('a full agent checks the candidates of a fragment, each once and 16 at 
   assert.equal([checked, isControlled], [[...known, { address: '198.51.100.1', port: 5000, priority: 7 }], true]);
   const many = Array.from({ length: 40 }, (_, at) => line.replace('5000', `${5001 + at}`));
   assert.is((await trickle(many)).checked?.length, 16);
+  // Those of a restart are known at once.
+  const { checked: anew } = await trickle([line.replace('198.51.100.1', '198.51.100.9')], 'anew');
+  assert.ok(anew?.some(({ address }) => address === '198.51.100.9'));
 });
 
 browsers('a fragment names the tag of its session or any, and an offer may: another tag is of the past', async () => {
