@@ -1,10 +1,14 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { isBindingRequest, writeBindingResponse } from '../../src/lib/stun.ts';
 import { pageHears } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { Networks, ownAddress } from '../support/networks.ts';
 import { onServer } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 /**
  * Calls of a browser whose packets reach the media address of the server only once the server has sent some to it, as behind
@@ -13,18 +17,40 @@ import { onServer } from '../support/server.ts';
 const [path = '', directory = ''] = process.argv.slice(2);
 
 const networks = new Networks(['home']);
+// Without a route Chromium has no addresses.
+networks.route('home', ownAddress);
 const [media = ''] = networks.ownAddresses(1);
 /** Chromium on a host of its own. */
 const command = join(directory, 'chromium');
 writeFileSync(command, `#!/bin/sh\nexec ${networks.on('home').join(' ')} '${path}' "$@"\n`);
 chmodSync(command, 0o755);
 
+/** Tells the browser its address: its host candidates are names (mDNS). */
+const stun = createSocket('udp4');
+stun.on('message', (asked, { address, port }) => {
+  if (isBindingRequest(asked)) stun.send(writeBindingResponse(asked, { address, port })!, port, address);
+});
+stun.bind(0, ownAddress);
+await once(stun, 'listening');
+
+const useStun = `(() => {
+  const Connection = RTCPeerConnection;
+  globalThis.RTCPeerConnection = class extends Connection {
+    constructor() { super({ iceServers: [{ urls: 'stun:${ownAddress}:${stun.address().port}' }] }); }
+  };
+})()`;
+
 /** A check of the server has come to the page. */
-const checked = `phone.call && phone.connection?.getStats().then((report) =>
-  [...report.values()].some(({ type, requestsReceived }) => type === 'candidate-pair' && requestsReceived > 0))`;
+const checked = `(async () => {
+  const report = await phone.call?.sessionDescriptionHandler?.peerConnection?.getStats();
+  return [...(report?.values() ?? [])].some(({ type, requestsReceived }) => type === 'candidate-pair' && requestsReceived > 0);
+})()`;
 
 async function passFilter(page: Page): Promise<void> {
-  await page.waitForFunction(checked);
+  await untilAsked(
+    () => page.evaluate<boolean>(checked),
+    () => 'no check of the server has come',
+  );
   networks.mute('home', media, false);
   await page.waitForFunction("phone.connection.connectionState === 'connected'");
 }
@@ -42,6 +68,7 @@ await onServer(
     const phones = server.closing(await BrowserPhones.open(command));
     const at = server.sip('ws');
     const alice = await phones.register(at, 'alice', 'wonderland', true);
+    await alice.evaluate(useStun);
     const app = await server.app('desk');
 
     networks.mute('home', media, true);

@@ -60,6 +60,11 @@ export class Networks {
     return ['nsenter', `--net=/run/netns/${host}`];
   }
 
+  /** A host reaches all that is elsewhere through an address. */
+  route(host: string, through: string): void {
+    ip('-n', host, 'route', 'add', 'default', 'via', through);
+  }
+
   /** The packets of a host to one address are lost, or no longer; those to the host are not. */
   mute(host: string, address: string, isMute: boolean): void {
     const neighbour = ['-n', host, 'neighbour', isMute ? 'replace' : 'del', address];
