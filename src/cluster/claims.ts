@@ -226,7 +226,7 @@ class NodeClaims implements Claims {
   }
 
   async renew(isHere: (kind: Kind, id: string) => boolean): Promise<void> {
-    const { link, node } = this.#options;
+    const { link } = this.#options;
     await this.#decided();
     for (const [name, own] of this.#held) if (own.row !== undefined) this.#unwritten.set(name, own);
     await this.write();
@@ -236,7 +236,7 @@ class NodeClaims implements Claims {
       const found = (await link.find(key)) ?? '';
       const row = readRow(found);
       // It may have been claimed meanwhile.
-      if (row?.node !== node || this.#held.has(nameOf(row.kind, row.id))) continue;
+      if (!row || !this.#isOwn(row) || this.#held.has(nameOf(row.kind, row.id))) continue;
       const { kind, id } = row;
       const own: Held = { kind, id, creating: false, claimed: done, row: found, term: row.term ?? 0 };
       if (isHere(kind, id)) this.#held.set(nameOf(kind, id), own);
@@ -318,11 +318,16 @@ class NodeClaims implements Claims {
     else hit();
   }
 
+  /** Whether a row is of this process, or of an earlier one: another one may have the name of this node by now. */
+  #isOwn({ node, term = 0 }: Row): boolean {
+    return node === this.#options.node && term <= this.#options.term();
+  }
+
   /** Removes a row of this node whose object is gone. */
   async #giveBack(key: string): Promise<void> {
-    const { link, node } = this.#options;
+    const { link } = this.#options;
     const row = (await link.find(key)) ?? '';
     const found = readRow(row);
-    if (found?.node === node && !this.#held.has(nameOf(found.kind, found.id))) await link.release(key, row);
+    if (found && this.#isOwn(found) && !this.#held.has(nameOf(found.kind, found.id))) await link.release(key, row);
   }
 }

@@ -182,6 +182,21 @@ claims('what an earlier process has left is known, and written', async () => {
   assert.is(await b.nodeOf('channel', 'mine'), 'a');
 });
 
+claims('a process that has lost its name, and does not know it, leaves the rows of the next one', async () => {
+  const { of, hub } = nodes();
+  const [early, late] = [of('c'), of('c', () => 2)];
+  const { claim } = early.link;
+  early.link.claim = async () => {
+    throw new LinkError('timeout');
+  };
+  assert.is((await refusalOf(() => early.claim('bridge', 'lobby')))?.status, 503);
+  early.link.claim = claim;
+  assert.is(await late.claim('bridge', 'lobby'), true);
+  early.sweep(() => false);
+  await early.renew(() => false);
+  assert.is(hub.table.size, 1);
+});
+
 claims('an id is given back, and taken again meanwhile', async () => {
   const { a, b } = nodes();
   await a.claim('bridge', 'lobby');

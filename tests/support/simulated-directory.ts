@@ -226,19 +226,30 @@ export class SimulatedDirectory {
     await ended;
   }
 
-  /** A node that was alone and is lost may have ids that nobody else knows. */
+  /** A process that had the directory, and from which another one takes it, may have ids that nobody else knows. */
   #watchDirectory(): void {
     const { table } = this.nats;
-    const remove = table.delete.bind(table);
+    const processOf = (row: string | undefined): DirectoryNode | undefined => {
+      const { epoch = '' } = JSON.parse(row ?? '{}') as { epoch?: string };
+      return this.#nodes.find(({ process }) => epoch.startsWith(`${process}-`));
+    };
+    const change = (key: string, row?: string): void => {
+      const holder = processOf(table.get(key));
+      if (!holder || holder === processOf(row)) return;
+      for (const [id, made] of holder.objects) {
+        if (this.#rows.some(({ node, id: written }) => node === holder.name && written === id)) continue;
+        made.isExposed = true;
+        this.counts.exposed++;
+      }
+    };
+    const { set, delete: remove } = table;
+    table.set = (key, row) => {
+      if (key === directoryKey) change(key, row);
+      return set.call(table, key, row);
+    };
     table.delete = (key) => {
-      const epoch = key === directoryKey ? holderOf(`${table.get(key)?.slice(0, -1)},"term":0}`)?.epoch : undefined;
-      const holder = this.#nodes.find(({ process }) => epoch?.startsWith(`${process}-`));
-      for (const [id, made] of holder?.objects ?? [])
-        if (!this.#rows.some((row) => row.node === holder?.name && row.id === id)) {
-          made.isExposed = true;
-          this.counts.exposed++;
-        }
-      return remove(key);
+      if (key === directoryKey) change(key);
+      return remove.call(table, key);
     };
   }
 
