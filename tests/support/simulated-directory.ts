@@ -245,6 +245,11 @@ export class SimulatedDirectory {
     const { set, delete: remove } = table;
     table.set = (key, row) => {
       if (key === directoryKey) change(key, row);
+      // Others may have the ids of a process whose name another one had, also when it gets the name back.
+      const named = this.#nodes.filter(
+        ({ name, process }) => key === nodeKey(name) && process !== processOf(row)?.process,
+      );
+      for (const { objects } of named) for (const made of objects.values()) made.isExposed = true;
       return set.call(table, key, row);
     };
     table.delete = (key) => {
