@@ -1,16 +1,20 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import type { ChannelState } from '../models/channel.ts';
 import type { DialStatus } from '../models/events.ts';
 import {
+  byName,
+  either,
   extended,
   flag,
   list,
+  literal,
   marked,
   maybe,
   number,
   object,
   oneOf,
   optional,
+  pair,
   text,
   textMap,
   word,
@@ -39,9 +43,9 @@ export const Position = object({ context: text, extension: text, priority: numbe
 export type Position = Static<typeof Position>;
 
 /** Action of an outbound channel when it answers. */
-export const OnAnswer = Type.Union([
-  object({ type: Type.Literal('application'), app: text, args: list(text) }),
-  object({ type: Type.Literal('dialplan'), position: Position }),
+export const OnAnswer = either([
+  object({ type: literal('application'), app: text, args: list(text) }),
+  object({ type: literal('dialplan'), position: Position }),
 ]);
 export type OnAnswer = Static<typeof OnAnswer>;
 
@@ -58,7 +62,7 @@ const ChannelInput = object({
   name: text,
   technology: text,
   /** `[technology, resource]` of the endpoint it belongs to. */
-  endpoint: maybe(Type.Immutable(Type.Tuple([text, text]))),
+  endpoint: maybe(pair),
   protocolId: text,
   /** incoming: a call that came in; originated, created: made by a client; attached: there without any call (a spy). */
   origin: oneOf('incoming', 'originated', 'created', 'attached'),
@@ -72,7 +76,7 @@ const ChannelInput = object({
   creationTime: number,
   dialplan: object({ context: text, exten: text, priority: number, appName: text, appData: text }),
   variables: textMap,
-  inheritance: Type.Record(Type.String(), Inheritance),
+  inheritance: byName(Inheritance),
   /** Names of variables shown in every event of the channel (`report_events`). */
   reported: list(text),
   /** The call it belongs to from the start; left out, it begins one. */

@@ -1,7 +1,7 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import type { ContactInfo, ContactStatus } from '../models/contact.ts';
-import { number, object } from '../models/plain-schema.ts';
+import { either, nothing, number, object } from '../models/plain-schema.ts';
 import { ContactDetails } from '../telephony/contacts.ts';
 import { effect } from './effect.ts';
 import type { Ignores } from './ignores.ts';
@@ -14,7 +14,7 @@ export const ContactContext = object({
   /** Counts the qualify requests, so that a late answer is not taken for that to a later request. */
   attempt: number,
   /** Of the last answer, in µs; null before the first. */
-  roundtripUsec: Type.Union([number, Type.Null()]),
+  roundtripUsec: either([number, nothing]),
 });
 export type ContactContext = Static<typeof ContactContext>;
 

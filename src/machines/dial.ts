@@ -1,7 +1,19 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
 import { type DialOutcome, DialResult } from '../models/dial.ts';
-import { extended, flag, list, maybe, number, object, oneOf, optional, text } from '../models/plain-schema.ts';
+import {
+  either,
+  extended,
+  flag,
+  list,
+  literal,
+  maybe,
+  number,
+  object,
+  oneOf,
+  optional,
+  text,
+} from '../models/plain-schema.ts';
 import { Cause } from '../telephony/causes.ts';
 import { features } from '../telephony/features.ts';
 import { Position } from './channel-vocabulary.ts';
@@ -20,7 +32,7 @@ const DialInput = object({
   caller: text,
   targets: list(text),
   timeoutMs: maybe(number),
-  waiting: Type.Union([oneOf('alert', 'ring'), object({ music: text })]),
+  waiting: either([oneOf('alert', 'ring'), object({ music: text })]),
   limitMs: maybe(number),
   preparation: visit,
   subroutine: visit,
@@ -28,7 +40,7 @@ const DialInput = object({
   announcement: maybe(list(text)),
   digits: maybe(object({ called: text, calling: text })),
   features: maybe(object({ called: list(oneOf(...features)), calling: list(oneOf(...features)) })),
-  toldElsewhere: maybe(Type.Literal(true)),
+  toldElsewhere: maybe(literal(true)),
   endsIn: maybe(text),
 });
 export type DialInput = Static<typeof DialInput>;

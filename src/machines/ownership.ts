@@ -1,6 +1,17 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { type SnapshotFrom, setup } from 'xstate';
-import { extended, list, marked, maybe, object, oneOf, optional, text } from '../models/plain-schema.ts';
+import {
+  either,
+  extended,
+  list,
+  literal,
+  marked,
+  maybe,
+  object,
+  oneOf,
+  optional,
+  text,
+} from '../models/plain-schema.ts';
 import { channelOperations } from './channel.ts';
 import { OnAnswer, Position } from './channel-vocabulary.ts';
 import { effect } from './effect.ts';
@@ -24,8 +35,8 @@ const OwnershipInput = object({
 });
 export type OwnershipInput = Static<typeof OwnershipInput>;
 
-const Continue = object({ type: Type.Literal('continue'), position: Position });
-const Move = object({ type: Type.Literal('move'), app: text, args: list(text) });
+const Continue = object({ type: literal('continue'), position: Position });
+const Move = object({ type: literal('move'), app: text, args: list(text) });
 /** How a channel leaves its application: for the dialplan, or for another application. */
 export type Departure = Static<typeof Continue> | Static<typeof Move>;
 
@@ -43,9 +54,9 @@ export const OwnershipContext = extended(OwnershipInput, {
   /** Target of a move. `inTurn`: the move waited for its turn, and keeps it until it is decided. */
   destination: optional(object({ app: text, args: list(text), inTurn: marked })),
   /** Pending departures, in order. */
-  departures: maybe(list(Type.Union([extended(Continue, behind), extended(Move, behind)]))),
+  departures: maybe(list(either([extended(Continue, behind), extended(Move, behind)]))),
   /** The turn of the first of them has come. */
-  due: maybe(Type.Literal(true)),
+  due: maybe(literal(true)),
   /** The application as the channel's model shows it before it is entered. */
   shown: optional(text),
   /** Dialplan position after the application; left out on channels that never ran the dialplan. */

@@ -16,9 +16,15 @@ export const count = Type.Integer({ minimum: 0 });
 export const flag = Type.Boolean();
 /** Present and true, or left out. */
 export const marked = Type.Optional(Type.Literal(true));
-export const textMap = Type.Record(Type.String(), Type.String());
+export const textMap = Type.Record(text, text);
 export const optional = Type.Optional;
 export const object = Type.Object;
+export const either = Type.Union;
+export const literal = Type.Literal;
+export const nothing = Type.Null();
+export const pair = Type.Immutable(Type.Tuple([text, text]));
+/** Values by names of any kind. */
+export const byName = <S extends TSchema>(value: S) => Type.Record(text, value);
 
 /** An optional member that may also be there and undefined. */
 export const maybe = <S extends TSchema>(schema: S) =>
