@@ -1,10 +1,11 @@
+import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import { BrowserPages, packageScript, pageHears, pageSees } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { need } from '../support/need.ts';
-import { startSupervised } from '../support/supervised-server.ts';
+import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** Calls of browsers go on behind a crash of the server: the browser shakes hands for its keys only once. */
@@ -88,7 +89,10 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
   }
 });
 
-chromium.test(browsers, 'two pages see each other again, with the same keys', async (path) => {
+type Seeing = { server: SupervisedServer; alice: Page; bob: Page };
+
+/** Alice, whose camera shows red, calls bob, whose camera shows blue. @param how arguments of the page of alice behind her colour. */
+async function withCall(path: string, how: readonly unknown[], body: (call: Seeing) => Promise<void>): Promise<void> {
   const server = await startSupervised({
     dialplan: { default: { bob: ['Dial(WebRTC/bob,30)'] } },
     // Written rarely: the numbers of the next process follow old ones, and none may come twice.
@@ -97,25 +101,17 @@ chromium.test(browsers, 'two pages see each other again, with the same keys', as
   const pages = await BrowserPages.open(path, [await packageScript(), videoScript]);
   try {
     const base = `http://127.0.0.1:${server.httpPort}`;
-    const open = async (name: string, colour: string) => {
+    const open = async (name: string, ...more: readonly unknown[]) => {
       const page = await pages.page();
-      const parts = [base, await tokenAt(base, name), colour].map((each) => JSON.stringify(each));
+      const parts = [base, await tokenAt(base, name), ...more].map((each) => JSON.stringify(each));
       await page.evaluate(`connect(${parts.join(', ')})`);
       return page;
     };
-    const [alice, bob] = [await open('alice', 'red'), await open('bob', 'blue')];
+    const [alice, bob] = [await open('alice', 'red', ...how), await open('bob', 'blue')];
     await alice.evaluate("dial('bob')");
     for (const page of [alice, bob]) await page.waitForFunction('globalThis.current?.connection.remoteDescription');
     for (const page of [alice, bob]) await page.evaluate('eyes.watch(current.stream.getVideoTracks())');
-    await pageSees(alice, 'blue');
-    await pageSees(bob, 'red');
-    await server.kill();
-    // What is seen from here on went through the next process.
-    await alice.evaluate("show('green')");
-    await bob.evaluate("show('yellow')");
-    await pageSees(alice, 'yellow');
-    await pageSees(bob, 'green');
-    for (const page of [alice, bob]) assert.is(await page.evaluate('current.connection.connectionState'), 'connected');
+    await body({ server, alice, bob });
     await alice.evaluate('current.hangup()');
     const after = server.client();
     await untilAsked(
@@ -126,65 +122,54 @@ chromium.test(browsers, 'two pages see each other again, with the same keys', as
     await pages.close();
     await server.close();
   }
-});
+}
 
-chromium.test(
-  browsers,
-  'a camera in two sizes comes in both again, and its viewer has the larger one',
-  async (path) => {
-    const server = await startSupervised({
-      dialplan: { default: { bob: ['Dial(WebRTC/bob,30)'] } },
-      more: { http: { allowed_origins: ['*'] }, state_store: { interval: 30 } },
-    });
-    const pages = await BrowserPages.open(path, [await packageScript(), videoScript]);
-    try {
-      const base = `http://127.0.0.1:${server.httpPort}`;
-      const open = async (name: string, ...how: unknown[]) => {
-        const page = await pages.page();
-        const parts = [base, await tokenAt(base, name), ...how].map((each) => JSON.stringify(each));
-        await page.evaluate(`connect(${parts.join(', ')})`);
-        return page;
-      };
-      const simulcast = [
-        { rid: 'l', scaleResolutionDownBy: 2, maxBitrate: 60_000 },
-        { rid: 'h', maxBitrate: 220_000 },
-      ];
-      const [alice, bob] = [await open('alice', 'red', [640, 360, 100], { simulcast }), await open('bob', 'blue')];
-      await alice.evaluate("dial('bob')");
-      for (const page of [alice, bob]) await page.waitForFunction('globalThis.current?.connection.remoteDescription');
-      for (const page of [alice, bob]) await page.evaluate('eyes.watch(current.stream.getVideoTracks())');
-      const seesLargest = async (): Promise<void> => {
-        let told = '';
-        await untilAsked(
-          async () => {
-            const client = server.client();
-            const [bridge] = await client.ok<{ id: string }[]>('GET', '/bridges');
-            const path = `/../hookswitch/bridges/${bridge?.id}/video-visibility`;
-            const members = await client.ok<VideoVisibility[]>('GET', path);
-            told = JSON.stringify(members);
-            const others = members.flatMap((member) => member.others);
-            return others.some(({ seen, size, sizes }) => seen && size === 2 && sizes === 2);
-          },
-          () => `the interface tells ${told}`,
-        );
-      };
-      await pageSees(bob, 'red');
-      await seesLargest();
-      await server.kill();
-      await alice.evaluate("show('green', 640, 360, 100)");
-      await pageSees(bob, 'green');
-      await seesLargest();
-      await alice.evaluate('current.hangup()');
-      const after = server.client();
-      await untilAsked(
-        async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
-        () => 'a channel stays',
-      );
-    } finally {
-      await pages.close();
-      await server.close();
-    }
-  },
+chromium.test(browsers, 'two pages see each other again, with the same keys', (path) =>
+  withCall(path, [], async ({ server, alice, bob }) => {
+    await pageSees(alice, 'blue');
+    await pageSees(bob, 'red');
+    await server.kill();
+    // What is seen from here on went through the next process.
+    await alice.evaluate("show('green')");
+    await bob.evaluate("show('yellow')");
+    await pageSees(alice, 'yellow');
+    await pageSees(bob, 'green');
+    for (const page of [alice, bob]) assert.is(await page.evaluate('current.connection.connectionState'), 'connected');
+  }),
+);
+
+/** Waits until a page gets the larger of two sizes. */
+async function seesLarger(server: SupervisedServer): Promise<void> {
+  let told = '';
+  await untilAsked(
+    async () => {
+      const client = server.client();
+      const [bridge] = await client.ok<{ id: string }[]>('GET', '/bridges');
+      const path = `/../hookswitch/bridges/${bridge?.id}/video-visibility`;
+      const members = await client.ok<VideoVisibility[]>('GET', path);
+      told = JSON.stringify(members);
+      const others = members.flatMap((member) => member.others);
+      return others.some(({ seen, size, sizes }) => seen && size === 2 && sizes === 2);
+    },
+    () => `the interface tells ${told}`,
+  );
+}
+
+const simulcast = [
+  { rid: 'l', scaleResolutionDownBy: 2, maxBitrate: 60_000 },
+  { rid: 'h', maxBitrate: 220_000 },
+];
+
+chromium.test(browsers, 'a camera in two sizes comes in both again, and its viewer has the larger one', (path) =>
+  withCall(path, [[640, 360, 100], { simulcast }], async ({ server, alice, bob }) => {
+    await alice.evaluate('keepSize()');
+    await pageSees(bob, 'red');
+    await seesLarger(server);
+    await server.kill();
+    await alice.evaluate("show('green', 640, 360, 100)");
+    await pageSees(bob, 'green');
+    await seesLarger(server);
+  }),
 );
 
 chromium.test(
