@@ -2,9 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { Script } from 'node:vm';
+import { crc32 } from 'node:zlib';
 
-/** What V8 has compiled of a file of the build, beside it. `scripts/compile-code.ts` writes it. */
-export const compiledPath = (file: string): string => `${file}.compiled`;
+/**
+ * The file of V8's compiled code beside a file of the build; `scripts/compile-code.ts` writes it. Its name has the checksum of
+ * the source, because V8 only compares lengths.
+ */
+export const compiledPath = (file: string, source = readFileSync(file)): string =>
+  `${file}.${crc32(source).toString(16)}.compiled`;
 
 const head = '(function (exports, require, module, __filename, __dirname) {';
 
@@ -14,13 +19,15 @@ const head = '(function (exports, require, module, __filename, __dirname) {';
  * code that was compiled earlier.
  * @returns `cachedDataRejected` says whether it did not fit; undefined: there is none
  */
-export const compile = (file: string): Script =>
+export function compile(file: string): Script {
+  const source = readFileSync(file);
   // The build writes ASCII: a string of one octet a character takes half the memory.
-  new Script(`${head}${readFileSync(file, 'latin1')}\n})`, {
+  return new Script(`${head}${source.toString('latin1')}\n})`, {
     filename: file,
     columnOffset: -head.length,
-    cachedData: compiledCode(file),
+    cachedData: contentOf(compiledPath(file, source)),
   });
+}
 
 /** Runs a compiled file. @returns its exports */
 export function run<Exports>(script: Script, file: string): Exports {
@@ -35,9 +42,9 @@ export const loadCompiled = <Exports>(file: string): Exports =>
     ? (createRequire(file)(file) as Exports)
     : run<Exports>(compile(file), file);
 
-function compiledCode(file: string): Buffer | undefined {
+function contentOf(path: string): Buffer | undefined {
   try {
-    return readFileSync(compiledPath(file));
+    return readFileSync(path);
   } catch {
     return undefined;
   }

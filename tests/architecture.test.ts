@@ -129,7 +129,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   'node:worker_threads': ['media'],
   'node:perf_hooks': ['lib/loop-delay.ts'],
   'node:v8': ['lib/heap.ts'],
-  'node:zlib': ['stores/call-files.ts', 'stores/state-store.ts', 'media/webrtc/stun-message.ts'],
+  'node:zlib': ['stores/call-files.ts', 'stores/state-store.ts', 'media/webrtc/stun-message.ts', 'compiled-code.ts'],
   'node:vm': ['lib/heap.ts', 'compiled-code.ts'],
   'prom-client': ['watch/metrics.ts'],
   '@opentelemetry/api': ['watch/tracing.ts'],

@@ -37,11 +37,11 @@ pageTests(page)(
     await shown.getByRole('row', { name: 'anonymous bob vp8 0' }).waitFor();
     await shown.getByRole('row', { name: 'bob anonymous vp8 0' }).waitFor();
     await shown.getByText('Video visibility').waitFor();
-    await shown.getByRole('row', { name: 'anonymous bob —', exact: true }).waitFor();
-    await shown.getByRole('row', { name: 'bob anonymous —', exact: true }).waitFor();
+    await shown.getByRole('row', { name: /^anonymous bob \(vp8, \d+ kbit\/s\) —$/ }).waitFor();
+    await shown.getByRole('row', { name: /^bob anonymous \(vp8, \d+ kbit\/s\) —$/ }).waitFor();
     // On a telephone, too, it stands there whom each sees.
     await shown.setViewportSize({ width: 400, height: 820 });
-    await shown.getByRole('row', { name: 'anonymous bob —', exact: true }).waitFor();
+    await shown.getByRole('row', { name: /^anonymous bob \(vp8, \d+ kbit\/s\) —$/ }).waitFor();
     assert.is(await shown.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0);
     await shown.setViewportSize({ width: 1400, height: 900 });
     await shown.getByText('video 0 vp8').first().waitFor();

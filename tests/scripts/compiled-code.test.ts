@@ -1,6 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -46,6 +46,14 @@ compiled('with source maps, which tests have, Node loads the file itself', ({ fi
   assert.ok(process.sourceMapsEnabled);
   writeFileSync(compiledPath(file), 'no code');
   assert.equal(loadCompiled(file), { name: 'program.cjs' });
+});
+
+compiled('compiled code of another source of the same length is not used', ({ file }) => {
+  writeFileSync(compiledPath(file), codeOf(file));
+  writeFileSync(file, "exports.name = require('node:path').dirname(__filename); ");
+  const script = compile(file);
+  assert.is(script.cachedDataRejected, undefined);
+  assert.equal(run(script, file), { name: dirname(file) });
 });
 
 for (const [title, spoil] of [
