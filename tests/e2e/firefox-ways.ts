@@ -138,7 +138,8 @@ try {
   await callBy(open, { webrtc: { turn: told } }, ['relayOnly'], 'relay host udp');
   await seeSizes(open);
   const tcp = { port: await freePort(), bind: address };
-  await callBy(open, { webrtc: { tcp } }, ['only', 'tcptype passive'], 'host host tcp');
+  // A full agent would find the browser by UDP.
+  await callBy(open, { webrtc: { ice: 'lite', tcp } }, ['only', 'tcptype passive'], 'host host tcp');
 } catch (error) {
   process.stdout.write(`${turn.explain()}\n${pageTurn.explain()}\n`);
   throw error;
