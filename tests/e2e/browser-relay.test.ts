@@ -2,7 +2,14 @@ import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilTrue } from '../support/browser.ts';
-import { BrowserPages, packageScript, pageHears, pageSees, pageToken } from '../support/browser-pages.ts';
+import {
+  BrowserPages,
+  onlyCandidates,
+  packageScript,
+  pageHears,
+  pageSees,
+  pageToken,
+} from '../support/browser-pages.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
@@ -17,14 +24,7 @@ const coturn = need('turnserver');
 const script = `
 globalThis.test = {
   states: [],
-  only(type) {
-    const take = RTCPeerConnection.prototype.setRemoteDescription;
-    RTCPeerConnection.prototype.setRemoteDescription = function (answer) {
-      const lines = answer.sdp.split('\\r\\n');
-      const kept = lines.filter((line) => !line.startsWith('a=candidate:') || line.includes(type));
-      return take.call(this, { ...answer, sdp: kept.join('\\r\\n') });
-    };
-  },
+  ${onlyCandidates},
   async connect(server, token) {
     await new Promise((resolve) => {
       Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve }).then((phone) => {

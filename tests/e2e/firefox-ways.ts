@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { packageScript, pageToken, servePages } from '../support/browser-pages.ts';
+import { onlyCandidates, packageScript, pageToken, servePages } from '../support/browser-pages.ts';
 import { Firefox, type FirefoxPage } from '../support/firefox.ts';
 import { freePort } from '../support/free-port.ts';
 import { onServer, type TestServer } from '../support/server.ts';
@@ -14,15 +14,7 @@ const [path = '', turnserver = '', address = ''] = process.argv.slice(2);
 /** What pages do with the package. */
 const script = `
 globalThis.test = {
-  /** Candidates of one type alone are taken. */
-  only(type) {
-    const take = RTCPeerConnection.prototype.setRemoteDescription;
-    RTCPeerConnection.prototype.setRemoteDescription = function (answer) {
-      const lines = answer.sdp.split('\\r\\n');
-      const kept = lines.filter((line) => !line.startsWith('a=candidate:') || line.includes(type));
-      return take.call(this, { ...answer, sdp: kept.join('\\r\\n') });
-    };
-  },
+  ${onlyCandidates},
   /** Its own candidates are those of its TURN server alone. */
   relayOnly() {
     const Connection = RTCPeerConnection;

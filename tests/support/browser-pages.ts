@@ -6,6 +6,16 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { password, type TestServer, user } from './server.ts';
 import { patienceMs, untilAsked } from './waiting.ts';
 
+/** A method of a page's object: of the candidates in answers it takes those with this text alone, such as `typ relay`. */
+export const onlyCandidates = `only(type) {
+    const take = RTCPeerConnection.prototype.setRemoteDescription;
+    RTCPeerConnection.prototype.setRemoteDescription = function (answer) {
+      const lines = answer.sdp.split('\\r\\n');
+      const kept = lines.filter((line) => !line.startsWith('a=candidate:') || line.includes(type));
+      return take.call(this, { ...answer, sdp: kept.join('\\r\\n') });
+    };
+  }`;
+
 /** The package for pages, as a script that gives them `Hookswitch`. */
 export async function packageScript(): Promise<string> {
   const { outputFiles } = await build({
