@@ -1,6 +1,5 @@
 import type { Bus } from '../bus/bus.ts';
 import { endpointTopics } from '../bus/topics.ts';
-import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
@@ -43,8 +42,7 @@ function readStrings(variables: unknown): Record<string, string> {
   return variables as Record<string, string>;
 }
 
-export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; endpoints: Endpoints }): Messages {
-  const { bus, clock, log, endpoints } = options;
+export function createMessages({ bus, log, endpoints }: { bus: Bus; log: Logger; endpoints: Endpoints }): Messages {
   let attached: MessageDriver | undefined;
 
   /** @throws AriError endpointNotFound while no technology carries messages. */
@@ -54,15 +52,20 @@ export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; e
   };
 
   /** Waits until it is clear whether something can be sent at all; what the far side makes of it later is logged. */
-  const onItsWay = async (sending: Promise<void>, what: string, to: string): Promise<void> => {
-    const sent = sending.catch((error: unknown) => {
-      if (error instanceof DriverError) throw new AriError('endpointNotFound', {}, { cause: error });
-      log.warn({ to, error }, `${what} was not accepted`);
+  const onItsWay = (send: (leaves: () => void) => Promise<void>, what: string, to: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      let hasLeft = false;
+      const leaves = (): void => {
+        hasLeft = true;
+        resolve();
+      };
+      send(leaves).then(leaves, (error: unknown) => {
+        if (!hasLeft && error instanceof DriverError)
+          return reject(new AriError('endpointNotFound', {}, { cause: error }));
+        log.warn({ to, error }, `${what} was not accepted`);
+        leaves();
+      });
     });
-    await Promise.race([sent, new Promise<void>((resolve) => clock.soon(resolve))]);
-    // Refused after that turn: only the log can report it.
-    sent.catch((error: unknown) => log.warn({ to, error }, `${what} could not be sent`));
-  };
 
   /** `tech:resource` of an endpoint that exists. @throws AriError endpointNotFound. */
   const addressOf = (technology: string, resource: string): string => {
@@ -75,7 +78,8 @@ export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; e
     if (!to) throw new AriError('toRequired');
     if (!from) throw new AriError('fromRequired');
     const message = { to, from, body, variables: strings };
-    return onItsWay(driver().sendMessage(message), 'a text message', to);
+    const carrier = driver();
+    return onItsWay((leaves) => carrier.sendMessage(message, leaves), 'a text message', to);
   };
 
   const refer = ({ to, from, refer_to: referTo, to_self: toSelf, variables }: ReferRequest): Promise<void> => {
@@ -90,7 +94,8 @@ export function createMessages(options: { bus: Bus; clock: Clock; log: Logger; e
       variables: strings,
       progress: (status: number, done: boolean) => log.info({ to, referTo, status, done }, 'a REFER is in progress'),
     };
-    return onItsWay(driver().refer(request), 'a referral', to);
+    const carrier = driver();
+    return onItsWay((leaves) => carrier.refer(request, leaves), 'a referral', to);
   };
 
   return {

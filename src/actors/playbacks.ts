@@ -23,6 +23,7 @@ import { type Playback, type PlaybackOperation, playbackOperations } from '../mo
 import type { MediaSession, Mix, PlayHandle, PlayReport } from '../telephony/media.ts';
 import { allowedOnPlayback } from './allowed-operations.ts';
 import type { PlaybackDump } from './dumps.ts';
+import { type Bring, playBrought } from './late-item.ts';
 import { MediaQueue, type QueuedWork } from './media-queue.ts';
 import { Registry } from './registry.ts';
 import { type Actor, type Beginning, type Runtime, spawn } from './spawn.ts';
@@ -127,7 +128,7 @@ type Running = {
 };
 
 /** Receives the reports of an item. */
-type Told = { send(report: PlayReport): void };
+type Told = { send(report: PlayReport): void; getSnapshot(): { value: unknown } };
 
 /** Hears of a quiet playback: its changes, and how it ended. */
 type Quiet = { changed?: (() => void) | undefined; settle(outcome: 'done' | 'failed'): void };
@@ -144,6 +145,8 @@ type PlaybacksOptions = {
   queueLimit?: number | undefined;
   /** Sees the charts of queues; left out: nobody. */
   tables?: TableWatch | undefined;
+  /** Brings recordings of other nodes; left out: there are none. */
+  bring?: Bring | undefined;
 };
 
 /** The queues of all targets, as {@link Playbacks} describes them. */
@@ -185,7 +188,7 @@ type StartItem = (
 ) => void;
 
 /** Plays single items on the target of a playback. */
-function createStartItem({ runtime, log }: PlaybacksOptions, { running }: Table): StartItem {
+function createStartItem({ runtime, log, bring }: PlaybacksOptions, { running }: Table): StartItem {
   const budget = createLineBudget(runtime.clock, mostLines, linesMs);
   return (context, index, from, actor) => {
     const entry = running.get(context.id);
@@ -203,7 +206,14 @@ function createStartItem({ runtime, log }: PlaybacksOptions, { running }: Table)
         );
       actor.send(report);
     };
-    entry.handle = entry.target.media.play({ uri, language: context.language, ...from }, told);
+    const item = { uri, language: context.language, ...from };
+    const brought = bring?.(uri);
+    const { media } = entry.target;
+    const state = (handle: PlayHandle) => {
+      if (running.get(context.id)?.handle !== handle) return 'over';
+      return actor.getSnapshot().value === 'paused' ? 'paused' : 'playing';
+    };
+    entry.handle = brought ? playBrought(brought, { item, media, told, state }) : media.play(item, told);
   };
 }
 

@@ -5,16 +5,20 @@ import { createChannelDialplans } from '../actors/channel-effects.ts';
 import { createChannelOperations } from '../actors/channel-operations.ts';
 import { createChannelViews } from '../actors/channel-views.ts';
 import { createChannels } from '../actors/channels.ts';
+import type { Bring } from '../actors/late-item.ts';
 import { createOutboundConnections } from '../actors/outbound-connections.ts';
 import { createPlaybacks } from '../actors/playbacks.ts';
 import { createRecordings } from '../actors/recordings.ts';
 import { createSnoops } from '../actors/snoops.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { fetchRecording } from '../cluster/stored-elsewhere.ts';
 import { policiesOf } from '../compatibility.ts';
 import { createDialplan } from '../dialplan/dialplan.ts';
 import { createSnoopDriver } from '../drivers/snoop/snoop.ts';
 import { videoFormatNames } from '../lib/formats.ts';
 import { outboundConnections } from '../settings.ts';
-import { createStoredRecordings } from '../stores/stored-recordings.ts';
+import { createRecordingCopies } from '../stores/recording-copies.ts';
+import { createStoredRecordings, type StoredRecordings } from '../stores/stored-recordings.ts';
 import type { AudioMeeting } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { State } from './state.ts';
@@ -27,7 +31,11 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
   const { config, clock, ids, log, runtime, channelFacts: facts, tracing, limitCounts } = base;
   const { general, limits, sounds } = config;
   const { bus, applications, endpoints, dialplanSystem } = state;
-  const playbacks = createPlaybacks({ bus, runtime, ids, log, queueLimit: limits.playbacks, tables: base.tables });
+  const stored = base.io.stored ?? createStoredRecordings({ directory: config.recordings.directory, log });
+  const playbacks = createPlaybacks({
+    ...{ bus, runtime, ids, log, queueLimit: limits.playbacks, tables: base.tables },
+    bring: state.cluster && bringRecordings(base, state.cluster, stored),
+  });
   const dialplan = createDialplan({
     ...{ contexts: config.dialplan, clock, log: log.child({ part: 'dialplan' }) },
     ...{ subroutineDepth: limits.subroutines, hit: limitCounts.hit },
@@ -41,7 +49,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     queueLimit: Math.floor(config.http.limits.websocket_queue / 2),
   });
   const snoopDriver = createSnoopDriver({ media, ids, tables: base.tables });
-  const { stored, recordings } = buildRecordings(base, state, (id) => snoopDriver.targetOf(id) ?? id);
+  const recordings = buildRecordings(base, state, { stored, heardOf: (id) => snoopDriver.targetOf(id) ?? id });
   const views = createChannelViews({
     ...{ facts, playbacks, system: dialplanSystem, now: () => clock.now() },
     changed: (id) => runtime.turn.changed?.({ chart: 'leg', id }),
@@ -78,17 +86,30 @@ const channelLimit = (most: number, { limitCounts }: Base, { cluster }: State) =
   hit: () => limitCounts.hit('limits.channels'),
 });
 
+/** Brings recordings of other nodes, to be played here. */
+function bringRecordings({ config, log, limitCounts }: Base, cluster: Cluster, stored: StoredRecordings): Bring {
+  const copies = createRecordingCopies({
+    ...{ directory: config.recordings.directory, mostOctets: config.cluster.recording_copies * 1024 * 1024 },
+    ...{ log, hit: limitCounts.hit, fetch: (name, copy) => fetchRecording(cluster, name, copy) },
+  });
+  const scheme = 'recording:';
+  return (uri) => {
+    const name = uri.startsWith(scheme) ? uri.slice(scheme.length) : '';
+    if (name === '' || stored.has(name)) return undefined;
+    return copies.bring(name).then(({ name: here, release }) => ({ uri: `${scheme}${here}`, release }));
+  };
+}
+
 /** @param heardOf the channel that a channel listens to, else itself */
 function buildRecordings(
-  { config, log, runtime, story, channelFacts, io }: Base,
+  { config, log, runtime, story, channelFacts }: Base,
   { bus }: State,
-  heardOf: (channelId: string) => string,
+  { stored, heardOf }: { stored: StoredRecordings; heardOf: (channelId: string) => string },
 ) {
-  const stored = io.stored ?? createStoredRecordings({ directory: config.recordings.directory, log });
   const recordings = createRecordings({
     ...{ bus, runtime, log, stored, most: config.recordings.live },
     onStarted: ({ kind, id }, name) => story.recorded(kind, kind === 'channel' ? heardOf(id) : id, name),
   });
   channelFacts.on('bridge.entered', ({ id }, { bridgeId }) => story.bridged(id, recordings.names('bridge', bridgeId)));
-  return { stored, recordings };
+  return recordings;
 }

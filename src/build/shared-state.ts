@@ -25,6 +25,10 @@ export const sharedDevices = (states: Cluster['states']): SharedDevices => ({
   set: (device, state) => states.set(setPrefix + device, state ?? null),
 });
 
+/** Whether another node reaches a phone, as it has told. */
+export const isReachedElsewhere = (states: Pick<Cluster['states'], 'parts'>, device: string): boolean =>
+  states.parts(partPrefix + device).length > 0;
+
 /** Tells the other nodes of a global variable that was set here. */
 export const shareGlobal =
   (states: Cluster['states']) =>

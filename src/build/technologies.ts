@@ -33,7 +33,7 @@ import type { CallControl } from './call-control.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
-import { sharedCounts } from './shared-state.ts';
+import { isReachedElsewhere, sharedCounts } from './shared-state.ts';
 import { restore } from './snapshot.ts';
 import type { State } from './state.ts';
 
@@ -171,7 +171,7 @@ function buildSip(
     deviceState: (name) => deviceStates.get(name).state,
   });
   scope.defer(() => hints.close());
-  const messages = createMessages({ bus, clock, log, endpoints });
+  const messages = createMessages({ bus, log, endpoints });
   const sip = createSipDriver({
     config: sipConfig,
     transports,
@@ -219,7 +219,7 @@ function placesElsewhere({ phones, states }: Cluster): PlacesElsewhere {
   const { elsewhere: calls, tell: tellCalls } = sharedCounts(() => states, 'calls:');
   return {
     find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
-    ...{ calls, tellCalls },
+    ...{ calls, tellCalls, isReached: (endpoint) => isReachedElsewhere(states, `PJSIP/${endpoint}`) },
     tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),
   };
 }

@@ -157,6 +157,12 @@ export const cluster = group(
       description:
         'Endpoints that are registered or in calls, registrations at providers, mailboxes, global variables, and device states of clients, of each node. Others see no more of them.',
     }),
+    recording_copies: whole(1, 1_048_576, {
+      default: 256,
+      unit: 'MB',
+      description:
+        'Size of the copies of recordings of other nodes that this one plays. Those that were not played for the longest time make room.',
+    }),
     bridge_links: whole(1, 1_000_000, {
       default: 1_000,
       unit: 'links',

@@ -59,8 +59,8 @@ export type PhonePlace = {
 /** Phones and lines as the dialplan's functions know them. Names are found in any case of letters. */
 export interface PhoneLookup {
   /**
-   * SIP URIs of the places where an endpoint can be reached, with `user` as their user part when given; none when it has
-   * no such address of record. Undefined when there is no such endpoint.
+   * Resources that reach an endpoint at all of its places, with `user` as the user part when given; none when it has no
+   * such address of record. Undefined when there is no such endpoint.
    */
   contacts(endpoint: string, aor?: string, user?: string): readonly string[] | undefined;
   /** An attribute by its name in dynamic configuration; undefined when there is no such one, or no such object. */

@@ -121,12 +121,15 @@ export const pjsipFunctions: readonly (readonly [string, DialplanFunction])[] = 
   ['PJSIP_SEND_SESSION_REFRESH', sessionRefresh],
 ];
 
-/** `PJSIP_DIAL_CONTACTS(endpoint[,aor[,user]])`: what to dial to reach every place it is registered at, joined by `&`. */
+/**
+ * `PJSIP_DIAL_CONTACTS(endpoint[,aor[,user]])`: what to dial to reach every place it is registered at, joined by `&`. If
+ * other nodes of a cluster reach it, that is the endpoint: it rings at all nodes.
+ */
 const dialContacts: SystemFunction = {
   read: (system, text) => {
     const [endpoint = '', aor = '', user = ''] = trimmed(text);
     const contacts = system.phones()?.contacts(endpoint, aor || undefined, user || undefined);
-    return contacts?.map((uri) => `PJSIP/${endpoint}/${uri}`).join('&');
+    return contacts?.map((resource) => `PJSIP/${resource}`).join('&');
   },
 };
 

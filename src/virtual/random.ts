@@ -18,21 +18,24 @@ export function createRandom(seed: number): Random {
 /** 32 bits at a time. */
 export const createRandom32 = (random: Random) => (): number => Math.floor(random() * 2 ** 32);
 
-/** Identifiers that follow from a seed, in the forms of the real ones. They can be guessed: for simulations only. */
-export function createSeededIds(clock: Clock, random: Random): CountedIds {
+/**
+ * Identifiers that follow from a seed, in the forms of the real ones. They can be guessed: for simulations only.
+ * @param mark that of a node of a cluster
+ */
+export function createSeededIds(clock: Clock, random: Random, mark = ''): CountedIds {
   const pick = (alphabet: string, length: number): string =>
     Array.from({ length }, () => alphabet[Math.floor(random() * alphabet.length)]).join('');
   const hex = (digits: number): string => pick('0123456789abcdef', digits);
   let counter = 0;
   return {
-    channel: () => `${Math.floor(clock.now() / 1000)}.${counter++}`,
+    channel: () => `${mark}${Math.floor(clock.now() / 1000)}.${counter++}`,
     get channels() {
       return counter;
     },
     goOn(channels) {
       counter = channels;
     },
-    uuid: () => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
+    uuid: () => `${mark}${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`,
     hex,
     secret: (length) => pick('ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789', length),
   };

@@ -31,6 +31,8 @@ type VirtualServerOptions = {
   writeState?: ServerIo['writeState'];
   /** Hears every event. */
   hear?: ServerIo['hear'];
+  /** Connects it with the other nodes of a cluster. */
+  clusterLink?: ServerIo['clusterLink'];
   /** Data (`dump`) of a closed or failed server to continue from. */
   from?: unknown;
 };
@@ -82,10 +84,11 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const io: ServerIo = {
     clock,
     logging,
-    ids: options.ids ?? createSeededIds(clock, random),
+    ids: options.ids ?? createSeededIds(clock, random, config.cluster.name && `${config.cluster.name}~`),
     openUdp: machine.openUdp,
     writeState: options.writeState,
     ...(options.hear && { hear: options.hear }),
+    ...(options.clusterLink && { clusterLink: options.clusterLink }),
     ...(options.hearOutbound && { hearOutbound: options.hearOutbound }),
     resolveHost: (name) => Promise.reject(new Error(`there are no names in a virtual network: ${name}`)),
     startMediaThread: (start) => {

@@ -6,9 +6,8 @@ import { createEndpoints } from '../../src/stores/endpoints.ts';
 import { DriverError } from '../../src/telephony/driver.ts';
 import type { MessageDriver } from '../../src/telephony/messages.ts';
 import { recordingLog } from '../support/log.ts';
-import { ManualClock } from '../support/manual-clock.ts';
 
-function create(outcome: () => Promise<void> = () => Promise.resolve()) {
+function create(outcome: (leaves?: () => void) => Promise<void> = () => Promise.resolve()) {
   const log = recordingLog();
   const bus = createBus({ log });
   const published: Publication[] = [];
@@ -18,16 +17,16 @@ function create(outcome: () => Promise<void> = () => Promise.resolve()) {
   const sent: object[] = [];
   const driver: MessageDriver = {
     technology: 'PJSIP',
-    sendMessage: (message) => {
+    sendMessage(message, leaves) {
       sent.push(message);
-      return outcome();
+      return outcome(leaves);
     },
-    refer: ({ progress: _progress, ...request }) => {
+    refer({ progress: _progress, ...request }, leaves) {
       sent.push(request);
-      return outcome();
+      return outcome(leaves);
     },
   };
-  const messages = createMessages({ bus, clock: new ManualClock(), log, endpoints });
+  const messages = createMessages({ bus, log, endpoints });
   messages.attach(driver);
   return { messages, sent, published, log };
 }
@@ -39,7 +38,10 @@ const refusal = (promise: Promise<void>) =>
   );
 
 test('a message is on its way without waiting for the far side', async () => {
-  const { messages, sent } = create(() => new Promise(() => {}));
+  const { messages, sent } = create((leaves) => {
+    leaves?.();
+    return new Promise(() => {});
+  });
   await messages.sendMessage({ to: 'pjsip:alice', from: '100', body: 'hello', variables: { 'X-A': '1' } });
   assert.equal(sent, [{ to: 'pjsip:alice', from: '100', body: 'hello', variables: { 'X-A': '1' } }]);
 });

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Bring } from '../../src/actors/late-item.ts';
 import { createPlaybacks, type PlayTarget } from '../../src/actors/playbacks.ts';
 import { createRuntime } from '../../src/actors/spawn.ts';
 import { type Bus, createBus } from '../../src/bus/bus.ts';
@@ -62,7 +63,7 @@ class FakeMedia implements MediaSession {
   close(): void {}
 }
 
-function world() {
+function world(bring?: Bring) {
   const { log, lines } = createRecordingLog();
   const problems = (): string[] => lines.filter(({ level }) => level === 'error').map(({ message }) => message);
   const bus: Bus = createBus({ log });
@@ -76,7 +77,7 @@ function world() {
   });
   let next = 1;
   const ids = { uuid: () => `uuid-${next++}` } as Ids;
-  const playbacks = createPlaybacks({ bus, runtime: createRuntime(new ManualClock(), log), ids, log });
+  const playbacks = createPlaybacks({ bus, runtime: createRuntime(new ManualClock(), log), ids, log, bring });
   const media = new FakeMedia();
   const target: PlayTarget = { kind: 'channel', id: 'c1', language: 'en', topics: channelTopics('c1'), media };
   return { playbacks, media, target, events, topics, problems };
@@ -113,6 +114,66 @@ playing('a list is played an item at a time and told to the topics of its target
     refusal(() => playbacks.get('p1')),
     [404, 'Playback not found'],
   );
+  assert.is(playbacks.size, 0);
+});
+
+/** Items that come from another node when the test says so, or do not come. */
+function late() {
+  let come = (): void => {};
+  let fail = (): void => {};
+  const counts = { released: 0 };
+  const bring: Bring = (uri) =>
+    uri.startsWith('recording:')
+      ? new Promise((resolve, reject) => {
+          come = () => resolve({ uri: 'recording:.copy', release: () => void counts.released++ });
+          fail = () => reject(new Error('no recording at any node'));
+        })
+      : undefined;
+  const then = (act: () => void) => async (): Promise<void> => {
+    act();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { ...world(bring), counts, come: then(() => come()), fail: then(() => fail()) };
+}
+
+playing('an item of another node is played when it has come, as was asked meanwhile', async () => {
+  const { playbacks, media, target, events, counts, come } = late();
+  playbacks.playOn(target, { media: ['recording:x', 'sound:b'], playbackId: 'p1', offsetms: 500 });
+  playbacks.control('p1', { operation: 'forward' });
+  playbacks.control('p1', { operation: 'pause' });
+  assert.equal([media.items, playbacks.get('p1').state], [[], 'paused']);
+  await come();
+  assert.equal(media.items, [{ uri: 'recording:.copy', language: 'en', offsetMs: 3_500 }]);
+  assert.equal(media.said, ['play recording:.copy', 'pause']);
+  for (const operation of ['unpause', 'reverse', 'restart']) playbacks.control('p1', { operation });
+  assert.equal(media.said.slice(2), ['resume', 'seek -3000', 'restart']);
+  media.finish();
+  assert.is(counts.released, 1);
+  media.finish();
+  assert.is(events.at(-1), 'PlaybackFinished p1 sound:b done');
+
+  playbacks.playOn(target, { media: ['recording:x'], playbackId: 'p2', offsetms: 500 });
+  for (const operation of ['pause', 'unpause', 'restart', 'reverse']) playbacks.control('p2', { operation });
+  await come();
+  assert.equal([media.items.at(-1)?.offsetMs, media.said.at(-1)], [0, 'play recording:.copy']);
+  playbacks.stop('p2');
+  assert.equal([events.at(-1), counts.released], ['PlaybackFinished p2 recording:x done', 2]);
+});
+
+playing('an item of another node that is not wanted any more, or does not come, is not played', async () => {
+  const { playbacks, media, target, events, counts, come, fail } = late();
+  playbacks.playOn(target, { media: ['recording:x'], playbackId: 'p1' });
+  playbacks.stop('p1');
+  assert.is(events.at(-1), 'PlaybackFinished p1 recording:x done');
+  await come();
+  playbacks.playOn(target, { media: ['recording:x'], playbackId: 'p2' });
+  playbacks.targetGone('channel', 'c1');
+  assert.is(events.at(-1), 'PlaybackFinished p2 recording:x failed');
+  await come();
+  assert.equal([media.items, counts.released], [[], 2]);
+  playbacks.playOn(target, { media: ['recording:x'], playbackId: 'p3' });
+  await fail();
+  assert.is(events.at(-1), 'PlaybackFinished p3 recording:x failed');
   assert.is(playbacks.size, 0);
 });
 

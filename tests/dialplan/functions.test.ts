@@ -311,7 +311,7 @@ test('the places and attributes of phones are read', () => {
   assert.is(asked(channel, 'PJSIP_DIAL_CONTACTS(alice)'), 'failed', 'there are no phones');
   channel.knownPhones = {
     contacts: (endpoint, aor, user) =>
-      endpoint === 'alice' ? (aor === 'other' ? [] : ['sip:a@1.2.3.4', `sip:${user}@b`]) : undefined,
+      endpoint === 'alice' ? (aor === 'other' ? [] : ['alice/sip:a@1.2.3.4', `alice/sip:${user}@b`]) : undefined,
     attribute: (kind, name, attribute) => {
       const known: Record<string, string> = { 'endpoint alice.context': 'default', 'aor desk.max_contacts': '2' };
       return known[`${kind} ${name.toLowerCase()}.${attribute}`];

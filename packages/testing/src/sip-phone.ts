@@ -4,6 +4,7 @@ import type { Logger } from '../../../src/lib/log.ts';
 import { defaultMediaConfig } from '../../../src/media/config.ts';
 import { startInline } from '../../../src/media/inline-thread.ts';
 import { createMediaPlane } from '../../../src/media/media-plane.ts';
+import { fieldsOf, registrationAttributes } from '../../../src/models/endpoint-attributes.ts';
 import type { AudioCodec } from '../../../src/sip/sdp/codecs.ts';
 import { createTransactionLayer } from '../../../src/sip/transaction/layer.ts';
 import { createKnownPeers } from '../../../src/sip/transport/known-peers.ts';
@@ -60,6 +61,7 @@ export async function createVirtualPhone(
   const timers = { t1: 500, t2: 4_000, t4: 5_000 };
   const transactions = createTransactionLayer({ transports, clock, ids, log: silentLog, timers, peers });
   const calls: PhoneCall[] = [];
+  const messages: string[] = [];
   const anybody = { ...defaultEndpoint, codecs, name: 'anybody', match: ['0.0.0.0/0'] };
   const hears = (call: PhoneCall) => (report: LegReport) => {
     call.reports.push(report.type);
@@ -82,6 +84,7 @@ export async function createVirtualPhone(
       },
     },
     contacts: { registered: () => {}, removed: () => {} },
+    messageReceived: ({ body }) => void messages.push(body),
     clock,
     ids,
     log: silentLog,
@@ -90,6 +93,8 @@ export async function createVirtualPhone(
   driver.start();
   return {
     calls,
+    /** Texts that came in. */
+    messages,
     /** Calls a SIP URI. */
     dial(uri: string): PhoneCall {
       const call = { reports: [] } as unknown as PhoneCall;
@@ -100,6 +105,14 @@ export async function createVirtualPhone(
       calls.push(call);
       call.leg.dial();
       return call;
+    },
+    /** Registers at a SIP URI, or takes that back. @returns what the registrar said */
+    async register(server: string, on = true): Promise<string> {
+      const registration = { ...fieldsOf(registrationAttributes, {}), server, client: server };
+      driver.setEndpoint({ ...anybody, name: 'line', match: [], registrations: [registration] });
+      const [line] = driver.wantedRegistrations();
+      const answer = await driver.register(line!, on ? line!.expiresMs : 0);
+      return 'reason' in answer ? answer.reason : answer.type;
     },
     async close() {
       driver.close();

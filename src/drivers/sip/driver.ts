@@ -48,7 +48,7 @@ import { createQualifier } from './qualify.ts';
 import { createReferrals, type ReferRequest } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
-import { contactsOf, resolveResource } from './resource.ts';
+import { contactsOf, mayRegister, resolveResource } from './resource.ts';
 import { channelName, isBusy, type PlacesElsewhere, type Services, type TextMessage } from './services.ts';
 import { createSubscriptions, type SubscriptionData } from './subscriptions.ts';
 import type { Watched } from './watched-state.ts';
@@ -128,14 +128,15 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
   /** The wanted registrations of all present endpoints. */
   wantedRegistrations(): RegistrationDetails[];
   /**
-   * URIs of the places where an endpoint can be reached now, with `user` as their user part when given; none when its
-   * address of record has another name than `aor`. Undefined when there is no such endpoint.
+   * Resources that reach an endpoint at all of its places, with `user` as the user part when given: one for each place, or
+   * the endpoint itself if other nodes reach it. None when its address of record has another name than `aor`. Undefined
+   * when there is no such endpoint.
    */
   dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
   /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
-  sendMessage(message: OutgoingMessage): Promise<void>;
+  sendMessage(message: OutgoingMessage, leaves?: () => void): Promise<void>;
   /** Sends a REFER to an endpoint; resolves when it has accepted, see `Referrals` in refer.ts. */
-  refer(request: ReferRequest): Promise<void>;
+  refer(request: ReferRequest, leaves?: () => void): Promise<void>;
   /** The dialplan has changed: BLF shows its new hints. */
   reviewHints(): void;
   /** Whether there is a subscription with that id. */
@@ -325,7 +326,9 @@ function dialContacts(services: Services, ...[name, aor, user]: Parameters<SipDr
   if (!endpoint) return undefined;
   const own = endpoint.aor.name ?? endpoint.name;
   if (aor !== undefined && aor.toLowerCase() !== own.toLowerCase()) return [];
-  return contactsOf(services, endpoint, user).map(({ uri }) => formatUri(uri));
+  if (mayRegister(endpoint) && services.elsewhere?.isReached(endpoint.name))
+    return [user === undefined ? endpoint.name : `${user}@${endpoint.name}`];
+  return contactsOf(services, endpoint, user).map(({ uri }) => `${endpoint.name}/${formatUri(uri)}`);
 }
 
 export function createSipDriver(options: SipDriverOptions): SipDriver {
@@ -405,8 +408,8 @@ export function createSipDriver(options: SipDriverOptions): SipDriver {
     endpoints: () => endpoints.all(),
     dialContacts: (...asked) => dialContacts(services, ...asked),
     ...phonesForOthers(services, places.remove),
-    sendMessage: (message) => sendMessage(services, message),
-    refer: (request) => referrals.refer(request),
+    sendMessage: (...asked) => sendMessage(services, ...asked),
+    refer: referrals.refer,
     tellWatcher: subscriptions.tellWatcher,
     watcherEnded: subscriptions.watcherEnded,
     reviewHints: subscriptions.review,

@@ -4,7 +4,7 @@ import { locate } from '../../sip/dialog/locate.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { LegCoreOptions } from './leg-data.ts';
-import { numbered, type Resolved } from './resource.ts';
+import { firstElsewhere, numbered, type Resolved } from './resource.ts';
 import type { Destination, Moved, PlacesElsewhere, Services } from './services.ts';
 
 /** Phones of other nodes of a cluster, and what other nodes ask about ours. */
@@ -48,11 +48,10 @@ export function towards({ stack }: Services, resolved: Resolved): Pick<LegCoreOp
   if (first) return { peer: undefined, findPeer: () => peerOf(first) };
   return {
     peer: undefined,
-    findPeer: () =>
-      new Promise((resolve) => {
-        const found = ([one]: readonly Destination[]): void => void (one && peerOf(one).then(resolve));
-        void elsewhere!(found).then(() => resolve(undefined));
-      }),
+    findPeer: async () => {
+      const one = await firstElsewhere(elsewhere!);
+      return one && peerOf(one);
+    },
   };
 }
 

@@ -24,7 +24,7 @@ import type { LegCoreData } from './leg-data.ts';
 import { videoLinesIn } from './leg-video.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
-import { transferTarget } from './resource.ts';
+import { sendToTarget } from './resource.ts';
 import { encryptionOf, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
@@ -252,9 +252,14 @@ class InboundLeg implements Leg {
 
   redirect(target: string): boolean {
     const { core } = this;
-    const uri = transferTarget(this.#services, target, this.#call.source);
-    if (uri === undefined) return false;
-    return core.send({ type: 'refer', uri }) || core.send({ type: 'deflect', uri, cause: REDIRECTED, techCause: 302 });
+    if (!core.takes('refer') && !core.takes('deflect')) return false;
+    const about = { target, peer: this.#call.source };
+    return sendToTarget(
+      this.#services,
+      about,
+      (uri) =>
+        core.send({ type: 'refer', uri }) || core.send({ type: 'deflect', uri, cause: REDIRECTED, techCause: 302 }),
+    );
   }
 
   mayCall(extension: string): boolean {

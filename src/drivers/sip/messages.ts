@@ -1,10 +1,9 @@
 import type { SipRequest } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
-import { DriverError } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
 import { createRequestHeaders } from './request-headers.ts';
-import { resolveResource } from './resource.ts';
+import { firstPlace, resolveResource } from './resource.ts';
 import type { Services } from './services.ts';
 
 /** A text to send. */
@@ -27,13 +26,18 @@ export function resourceOf(address: string): string {
 
 /**
  * Sends a MESSAGE (RFC 3428) to an endpoint's first contact. Resolves when it was accepted.
+ * @param leaves called when it has been sent
  * @throws (rejects) DriverError without such an endpoint or contact, Error with the status when the far side refused or
  * did not respond.
  */
-export async function sendMessage(services: Services, message: OutgoingMessage): Promise<void> {
-  const { endpoint, destinations } = resolveResource(services, resourceOf(message.to));
-  const destination = destinations()[0];
-  if (!destination) throw new DriverError('endpoint', `endpoint "${endpoint.name}" is not registered`);
+export async function sendMessage(
+  services: Services,
+  message: OutgoingMessage,
+  leaves = (): void => {},
+): Promise<void> {
+  const resolved = resolveResource(services, resourceOf(message.to));
+  const { endpoint } = resolved;
+  const destination = await firstPlace(resolved);
   const headers = createRequestHeaders();
   for (const [name, value] of Object.entries(message.variables ?? {})) headers.add(name, value);
   await new Promise<void>((resolve, reject) => {
@@ -51,6 +55,7 @@ export async function sendMessage(services: Services, message: OutgoingMessage):
       },
       { onFinal: ({ status }) => (status < 300 ? resolve() : refused(status)), onFailure: refused },
     );
+    leaves();
   });
 }
 

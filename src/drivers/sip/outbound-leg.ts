@@ -24,7 +24,7 @@ import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
 import { createRequestHeaders, type RequestHeaders } from './request-headers.ts';
-import { type Resolved, transferTarget } from './resource.ts';
+import { type Resolved, sendToTarget } from './resource.ts';
 import { type Destination, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
 
@@ -193,8 +193,8 @@ class OutboundLeg implements Leg {
     const { services, resolved } = this.#options;
     const peer = this.#winner?.usage?.dialog.flow ??
       resolved.destinations()[0]?.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
-    const uri = this.#core.takes('refer') ? transferTarget(services, target, peer) : undefined;
-    return uri !== undefined && this.#core.send({ type: 'refer', uri });
+    if (!this.#core.takes('refer')) return false;
+    return sendToTarget(services, { target, peer }, (uri) => this.#core.send({ type: 'refer', uri }));
   }
 
   mayCall(extension: string): boolean {

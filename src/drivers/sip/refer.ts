@@ -7,7 +7,7 @@ import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
 import { resourceOf } from './messages.ts';
 import { createRequestHeaders } from './request-headers.ts';
-import { resolveResource, transferTarget } from './resource.ts';
+import { firstPlace, resolveResource, transferTarget } from './resource.ts';
 import { localHost, type Services } from './services.ts';
 
 /** Asks an endpoint to call another party, outside any call. */
@@ -30,8 +30,9 @@ interface Referrals {
   /**
    * Resolves when the far side has accepted. @throws (rejects) DriverError without such an endpoint or contact, Error
    * with the status when it was refused.
+   * @param leaves called when it has been sent
    */
-  refer(request: ReferRequest): Promise<void>;
+  refer(request: ReferRequest, leaves?: () => void): Promise<void>;
   /** A NOTIFY outside calls. */
   receiveNotify(transaction: ServerTransaction): void;
   /** Referrals whose outcome is not known yet. */
@@ -59,14 +60,14 @@ export function createReferrals(services: Services): Referrals {
     waiting.delete(key);
   };
 
-  const refer = async (request: ReferRequest): Promise<void> => {
-    const { endpoint, destinations } = resolveResource(services, resourceOf(request.to));
-    const destination = destinations()[0];
-    if (!destination) throw new DriverError('endpoint', `endpoint "${endpoint.name}" is not registered`);
+  const refer = async (request: ReferRequest, leaves = (): void => {}): Promise<void> => {
+    const resolved = resolveResource(services, resourceOf(request.to));
+    const { endpoint } = resolved;
+    const destination = await firstPlace(resolved);
     const peer = destination.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
     const uri = request.toSelf
       ? `sip:${resourceOf(request.referTo)}@${localHost(services, peer)}`
-      : transferTarget(services, resourceOf(request.referTo), peer);
+      : await transferTarget(services, resourceOf(request.referTo), peer);
     if (uri === undefined) throw new DriverError('resource', `"${request.referTo}" cannot be called`);
     const headers = createRequestHeaders();
     for (const [name, value] of Object.entries(request.variables ?? {})) headers.add(name, value);
@@ -94,6 +95,7 @@ export function createReferrals(services: Services): Referrals {
       const { uri: remoteTarget, routes, target } = destination;
       const peer = { remoteTarget, routes, sources: target ? [target] : [] };
       waiting.set(key, { endpoint, peer, told: (status, done) => request.progress?.(status, done), limit });
+      leaves();
     });
   };
 

@@ -59,6 +59,8 @@ export interface PlacesElsewhere {
     asked: { endpoint: string; number?: string | undefined },
     found: (destinations: readonly Destination[]) => void,
   ): Promise<readonly string[]>;
+  /** Whether others reach it, as far as they have told. */
+  isReached(endpoint: string): boolean;
   /** Tells the other nodes that a phone has registered here, as {@link Moved}. */
   readonly tellMoved: (moved: Moved) => void;
   /** How many calls an endpoint has at the other nodes, as far as they have told. */
