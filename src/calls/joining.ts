@@ -59,7 +59,7 @@ function joinInto(
   if (!into && app !== undefined && swaps.applicationOf(party) !== undefined) {
     bridges.leave(party.id);
     channels.tell(party, { type: 'move', app, args: [] });
-  } else swaps.replace(party, to);
+  } else swaps.replace(party, to, from);
   if (!into) return { destination: { destination_type: 'application', destination_application: app ?? appName } };
   for (const other of others) enter(other, into, bridges);
   const destination = { destination_type: 'bridge', destination_bridge: into.id } as const;

@@ -29,8 +29,9 @@ export interface Swaps {
    * Puts a channel in the place of another: its Dial, and its bridge, its application (unless the newcomer has one) or
    * its position in the dialplan. The newcomer leaves what it was in, the other one leaves its bridge and its Dial. The
    * caller of this function ends the other one.
+   * @param leaving a channel that the caller ends, too: being left alone does not hang it up before
    */
-  replace(newcomer: ChannelEntry, old: ChannelEntry): void;
+  replace(newcomer: ChannelEntry, old: ChannelEntry, leaving?: ChannelEntry): void;
   /**
    * Puts a channel into a bridge in place of an absent one, which will not return.
    * @throws AriError bridgeFull; then nothing has changed.
@@ -89,13 +90,16 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     });
   };
 
+  /** Channels that a transfer ends. It tells them how it went before. */
+  const departing = new WeakSet<ChannelEntry>();
+
   /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
     const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
       const [last, ...others] = members;
       if (others.length > 0) return;
       const alone = last && channels.find(last.channelId);
-      if (alone && isNobodys(alone) && !isEnding(snapshotOf(alone)))
+      if (alone && isNobodys(alone) && !departing.has(alone) && !isEnding(snapshotOf(alone)))
         channels.tell(alone, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
       if (last) return;
       unwatch();
@@ -110,7 +114,8 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
       return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
     },
 
-    replace(newcomer, old) {
+    replace(newcomer, old, leaving) {
+      if (leaving) departing.add(leaving);
       const [bridge, from] = [bridges.bridgeOf(old.id), bridges.bridgeOf(newcomer.id)];
       const app = applicationOf(old);
       dialSessions.depart(newcomer);

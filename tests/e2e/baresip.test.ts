@@ -1,9 +1,8 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilAudioFlows } from '../support/audio-flow.ts';
 import { startBaresip, tell } from '../support/baresip.ts';
+import { piecesOf, toneSettings } from '../support/baresip-audio.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
@@ -75,71 +74,6 @@ need('baresip').test(phones, 'two of them call each other by number, without any
   });
 });
 
-/** What a phone that is told to has written of the audio that it heard: a file for each time its audio began anew. */
-function heardBy(directory: string): { samples: Int16Array; rate: number }[] {
-  const files = readdirSync(directory).filter((name) => name.endsWith('-dec.wav'));
-  return files.sort().map((file) => {
-    const wav = readFileSync(join(directory, file));
-    const data = wav.indexOf('data', 12, 'latin1') + 8;
-    const channels = wav.readUInt16LE(22);
-    const length = Math.max(0, Math.floor((wav.length - data) / (2 * channels)));
-    const samples = Int16Array.from({ length }, (_, at) => wav.readInt16LE(data + 2 * channels * at));
-    return { samples, rate: wav.readUInt32LE(24) };
-  });
-}
-
-/** How long a phone has something to say, in s: it hangs up at the end of its file. */
-const spokenS = 120;
-
-/** A file with a tone, a whole number of Hz, as the phone wants to have it for its codec. */
-function writeTone(file: string, hertz: number, { rate, channels }: { rate: number; channels: number }): void {
-  const second = Buffer.alloc(rate * channels * 2);
-  const wav = Buffer.alloc(44 + second.length * spokenS);
-  wav.write('RIFF', 0, 'latin1');
-  wav.writeUInt32LE(wav.length - 8, 4);
-  wav.write('WAVEfmt ', 8, 'latin1');
-  wav.writeUInt32LE(16, 16);
-  wav.writeUInt16LE(1, 20);
-  wav.writeUInt16LE(channels, 22);
-  wav.writeUInt32LE(rate, 24);
-  wav.writeUInt32LE(rate * channels * 2, 28);
-  wav.writeUInt16LE(channels * 2, 32);
-  wav.writeUInt16LE(16, 34);
-  wav.write('data', 36, 'latin1');
-  wav.writeUInt32LE(wav.length - 44, 40);
-  for (let at = 0; at < rate * channels; at++) {
-    const sample = 8000 * Math.sin((2 * Math.PI * hertz * Math.floor(at / channels)) / rate);
-    second.writeInt16LE(Math.round(sample), at * 2);
-  }
-  for (let at = 0; at < spokenS; at++) second.copy(wav, 44 + at * second.length);
-  writeFileSync(file, wav);
-}
-
-/** How much of a tone is in samples: its amplitude. */
-function amplitude(samples: Int16Array, hertz: number, rate: number): number {
-  let [sines, cosines] = [0, 0];
-  for (let at = 0; at < samples.length; at++) {
-    sines += samples[at]! * Math.sin((2 * Math.PI * hertz * at) / rate);
-    cosines += samples[at]! * Math.cos((2 * Math.PI * hertz * at) / rate);
-  }
-  return (2 * Math.hypot(sines, cosines)) / Math.max(1, samples.length);
-}
-
-/** What a phone heard, in pieces of 200 ms: which of the tones, or something else, or nothing. */
-function piecesOf(directory: string, tones: readonly number[]): string[] {
-  return heardBy(directory).flatMap((file) => pieces(file, tones));
-}
-
-function pieces({ samples, rate }: { samples: Int16Array; rate: number }, tones: readonly number[]): string[] {
-  const size = rate / 5;
-  return Array.from({ length: Math.floor(samples.length / size) }, (_, index) => {
-    const piece = samples.subarray(index * size, (index + 1) * size);
-    const heard = tones.filter((hertz) => amplitude(piece, hertz, rate) > 1500);
-    if (heard.length > 0) return heard.join('+');
-    return Math.sqrt(piece.reduce((sum, sample) => sum + sample ** 2, 0) / size) > 100 ? 'other' : 'nothing';
-  });
-}
-
 need('baresip').test(
   phones,
   'two of them talk in a bridge of an application, one in G.722, one in Opus; who is held hears music',
@@ -157,11 +91,9 @@ need('baresip').test(
       const start = (name: 'alice' | 'bob', codec: string, shape: { rate: number; channels: number }) =>
         startBaresip(program, server, name, {
           more: (directory) => {
-            const file = join(directory, 'tone.wav');
-            writeTone(file, pitch[name], shape);
             return [
-              ...[`audio_source aufile,${file}`, `module ${codec}.so`],
-              ...['module sndfile.so', `snd_path ${directory}`],
+              ...toneSettings(directory, pitch[name], shape),
+              `module ${codec}.so`,
               ...(name === 'alice' ? ['module_app ctrl_tcp.so', `ctrl_tcp_listen 127.0.0.1:${control}`] : []),
             ];
           },

@@ -180,7 +180,22 @@ chromium.test(videos, 'two pages see each other, hold and see each other again',
   }),
 );
 
-chromium.test(videos, 'in a bridge that shows everybody, five pages see the other four', (path) =>
+/** Far enough from one another, and from multiples of one another, for the filters of a page. */
+const pitches = [420, 700, 1100, 1700, 2300] as const;
+
+/** Waits until a page hears the tones of all others at one time, and not its own. */
+function hearsOthers(page: Page, own: number): Promise<void> {
+  let levels: number[] = [];
+  return untilAsked(
+    async () => {
+      levels = await page.evaluate<number[]>(`${JSON.stringify(pitches)}.map((hertz) => ears.level(hertz))`);
+      return levels.every((level, at) => level > -55 === (at !== own));
+    },
+    () => `page ${own} hears ${pitches} with ${levels.map(Math.round)} dB`,
+  );
+}
+
+chromium.test(videos, 'in a bridge that shows everybody, five pages see and hear the other four', (path) =>
   withPages(path, async (server, connect) => {
     const app = await server.app('desk');
     await app.ok('POST', '/bridges/b1?type=video_sfu');
@@ -190,9 +205,14 @@ chromium.test(videos, 'in a bridge that shows everybody, five pages see the othe
     for (const colour of colours) {
       const page = await connect(colour, colour, 4);
       await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+      await page.evaluate('ears.listen(new MediaStream(test.call.stream.getAudioTracks()))');
+      await page.evaluate(`test.hum(${pitches[pages.length]})`);
       pages.push(page);
     }
-    for (const [at, page] of pages.entries()) await seesAll(page, colours.toSpliced(at, 1));
+    for (const [at, page] of pages.entries()) {
+      await seesAll(page, colours.toSpliced(at, 1));
+      await hearsOthers(page, at);
+    }
     await hangUp(app, ids);
   }),
 );

@@ -373,6 +373,24 @@ test(
 );
 
 test(
+  'attended: a called party transfers a call that another phone has taken over',
+  async (world) => {
+    const { alice, bob, carol, phone } = world;
+    await talk(world);
+    const eve = await phone('4713');
+    await eve.call('x', [`Replaces: ${decodeURIComponent(alice.replaces())}`]);
+    await alice.over();
+    const consulting = await phone('bob');
+    await consulting.call('300');
+    assert.is(await bob.refer(`<sip:300@127.0.0.1?Replaces=${consulting.replaces()}>`), 202);
+    await told(bob, '200');
+    await Promise.all([bob.over(), consulting.over()]);
+    await hearEachOther(eve, carol);
+  },
+  { allow_replaces: true },
+);
+
+test(
   'INVITE with Replaces: what cannot be replaced is refused as RFC 3891 has it',
   async (world) => {
     const { alice, bob, phone } = world;

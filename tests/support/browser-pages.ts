@@ -60,12 +60,11 @@ const ears = {
     for (let bin = 1; bin < bins.length; bin++) if (bins[bin] > bins[best]) best = bin;
     return bins[best] > -60 ? (best * context.sampleRate) / this.heard.fftSize : 0;
   },
-  /** A track with a tone. */
+  /** A track with a tone. Five of them in a mix are not clipped. */
   tone(hertz) {
-    const tone = context.createOscillator();
-    tone.frequency.value = hertz;
+    const tone = new OscillatorNode(context, { frequency: hertz });
     const out = context.createMediaStreamDestination();
-    tone.connect(out);
+    tone.connect(new GainNode(context, { gain: 0.2 })).connect(out);
     tone.start();
     return out.stream.getAudioTracks()[0];
   },

@@ -86,8 +86,14 @@ export class BrowserPhones {
     this.#pages = pages;
   }
 
-  static async open(executablePath: string): Promise<BrowserPhones> {
-    return new BrowserPhones(await BrowserPages.open(executablePath, await phoneScripts()));
+  /** @param more what its pages run besides. */
+  static async open(executablePath: string, more: readonly string[] = []): Promise<BrowserPhones> {
+    return new BrowserPhones(await BrowserPages.open(executablePath, [...(await phoneScripts()), ...more]));
+  }
+
+  /** A page without a phone. */
+  page(): Promise<Page> {
+    return this.#pages.page();
   }
 
   explain(): string {
