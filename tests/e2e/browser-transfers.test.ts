@@ -185,7 +185,7 @@ async function transferByKeys(world: World): Promise<void> {
   await dave.hears(pitches.carol);
   await carol.evaluate("carol.call.press('#1300')");
   await carol.waitForFunction("carol.states.at(-1) === 'ended'");
-  await bob.waitForFunction('jsPhone.call.isEstablished()');
+  await bob.waitForFunction("jsPhone.states.at(-1) === 'Established'");
   await bob.evaluate(`jsPhone.hum(${pitches.bob})`);
   await pageHears(bob, pitches.dave);
   await dave.hears(pitches.bob);
@@ -197,7 +197,7 @@ async function transferByKeys(world: World): Promise<void> {
   await dave.hears(pitches.carol);
   await bob.waitForFunction('jsPhone.call.isEnded()');
   await carol.evaluate("carol.call.press('*2300')");
-  await bob.waitForFunction('jsPhone.call.isEstablished()');
+  await bob.waitForFunction("jsPhone.states.at(-1) === 'Established'");
   await bob.evaluate(`jsPhone.hum(${pitches.bob})`);
   await pageHears(carol, pitches.bob);
   await pageHears(bob, pitches.carol);
