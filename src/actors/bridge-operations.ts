@@ -62,6 +62,8 @@ type VariableRequest = {
 export type BridgesBeyond = {
   /** The node of a channel that is not here; undefined if none is known. @throws (rejects) AriError */
   nodeOf(channelId: string): Promise<string | undefined>;
+  /** Whether a node really has a channel. @throws (rejects) AriError if it does not answer */
+  isAt(channelId: string, node: string): Promise<boolean>;
   /**
    * Opens the audio between a bridge and another node if there is none yet, and checks whether channels there may enter.
    * @throws (rejects) AriError
@@ -162,6 +164,12 @@ function createSpanningOperations(
     }
     return found;
   };
+  /** A member at another node by its id or name, and its id. */
+  const guestNamed = ({ guests }: BridgeEntry, wanted: string): [string, string][] => {
+    if (guests.has(wanted)) return [[wanted, wanted]];
+    const found = [...guests.values()].find(({ channel }) => channel.name === wanted);
+    return found ? [[wanted, found.channelId]] : [];
+  };
   const areHere = (ids: readonly string[]): string[] => ids.filter((id) => channels.findByIdOrName(id));
 
   return {
@@ -185,12 +193,14 @@ function createSpanningOperations(
 
     /** As `removeChannel`. */
     async remove(bridge: BridgeEntry, wanted: readonly string[], leave: (here: readonly string[]) => void) {
-      const guests = wanted.filter((each) => bridge.guests.has(each));
-      const rest = wanted.filter((each) => !bridge.guests.has(each));
+      const guests = new Map(wanted.flatMap((each) => guestNamed(bridge, each)));
+      const rest = wanted.filter((each) => !guests.has(each));
       const unknown = rest.filter((each) => !areHere([each]).length);
-      if ((await byNode(unknown)).size > 0) throw new AriError('memberNotInBridge');
+      for (const [node, ids] of await byNode(unknown))
+        for (const each of ids)
+          throw new AriError((await beyond.isAt(each, node)) ? 'memberNotInBridge' : 'memberNotFound');
       leave(rest);
-      await beyond.leave(bridge, guests);
+      await beyond.leave(bridge, [...guests.values()]);
     },
   };
 }

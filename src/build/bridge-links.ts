@@ -26,9 +26,11 @@ export function buildBridgeLinks(
     ask: cluster.askBridge,
     openAudio: createLinkAudio({ media, ids, address: bridge_address, localAddress: createLocalAddresses(clock) }),
     async nodeOf(id) {
-      const node = cluster.markedNode(id) ?? (await claims.nodeOf('channel', id));
+      const claimed = cluster.markedNode(id) ?? (await claims.nodeOf('channel', id));
+      const node = claimed ?? (id.includes('/') ? await cluster.nodeOfChannel(id) : undefined);
       return node === name ? undefined : node;
     },
+    isAt: async (id, node) => (await cluster.nodeOfChannel(id, node)) !== undefined,
   });
   scope.defer(() => links.close());
   return links;

@@ -26,7 +26,7 @@ const objectsHere =
   (kind: Kind, id: string): boolean => {
     switch (kind) {
       case 'channel':
-        return channels.find(id) !== undefined;
+        return channels.findByIdOrName(id) !== undefined;
       case 'bridge':
         return meeting.bridges.find(id) !== undefined;
       case 'playback':
@@ -119,6 +119,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),
+    hasChannel: (channel) => channels.findByIdOrName(channel) !== undefined,
     chosenIds: () => chosenHere(calls),
     phones: phonesFor(state, network, sip),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},

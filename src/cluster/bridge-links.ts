@@ -5,7 +5,8 @@ import { BridgeHomes, type BridgeHomesOptions } from './bridge-homes.ts';
 import { BridgeParts, type BridgePartsOptions } from './bridge-parts.ts';
 
 type BridgeLinksOptions = BridgeHomesOptions &
-  Omit<BridgePartsOptions, 'candidates'> & { nodeOf: BridgesBeyond['nodeOf'] };
+  Omit<BridgePartsOptions, 'candidates'> &
+  Pick<BridgesBeyond, 'nodeOf' | 'isAt'>;
 
 /** Bridges with members at several nodes. */
 export interface BridgeLinks extends BridgesBeyond {
@@ -30,6 +31,7 @@ export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
   const parts = new BridgeParts({ ...options, candidates: (ids) => candidates(ids) });
   return {
     nodeOf: options.nodeOf,
+    isAt: options.isAt,
     prepare: (...asked) => homes.prepare(...asked),
     enter: (...asked) => homes.enter(...asked),
     leave: (...asked) => homes.leave(...asked),

@@ -36,6 +36,8 @@ export interface Claims {
    * @throws (rejects) AriError clusterUnavailable
    */
   nodeOfRequest(user: string, key: string, chosen: string): Promise<string>;
+  /** Whether this node has an id, or creates its object. */
+  holds(kind: Kind, id: string): boolean;
   /** Takes the ids of objects that an earlier process has left to this one. */
   know(objects: Iterable<ChosenId>): void;
   /** Takes the ids of this node again, and gives back those that an earlier process had. */
@@ -51,6 +53,8 @@ type ClaimsOptions = {
   term(): number;
   /** Whether a node is one of the cluster, though it may be away. @throws (rejects) LinkError */
   isNode(name: string): Promise<boolean>;
+  /** Whether a node says that it does not have an id. It never rejects. */
+  isFreeAt(name: string, id: ChosenId): Promise<boolean>;
   most: number;
   hit(): void;
   log: Logger;
@@ -82,18 +86,27 @@ const readRow = (row: string): Row | undefined => {
 const done = Promise.resolve();
 
 /** The rows of a node in the table. */
-function createRows({ link, node, term, isNode }: Pick<ClaimsOptions, 'link' | 'node' | 'term' | 'isNode'>) {
+function createRows({
+  link,
+  node,
+  term,
+  isNode,
+  isFreeAt,
+}: Pick<ClaimsOptions, 'link' | 'node' | 'term' | 'isNode' | 'isFreeAt'>) {
   let count = 0;
   const rowOf = ({ kind, id }: ChosenId): string =>
     JSON.stringify({ node, kind, id, term: term(), count: ++count } satisfies Row);
+  /** Whether another node has the id of a row. An earlier process of that node may have left it. */
+  const isHeld = async ({ node: holder, ...id }: Row): Promise<boolean> =>
+    holder === '' || ((await isNode(holder)) && !(await isFreeAt(holder, id)));
   /** @returns the holder, if that is another node. */
   const take = async (key: string, row: string): Promise<Pick<Row, 'node'> | undefined> => {
     try {
       for (let left = mostTries; left > 0; left--) {
         const found = await link.claim(key, row);
         if (found === undefined || found === row) return undefined;
-        const holder = readRow(found) ?? { node: '' };
-        if (holder.node !== node && (holder.node === '' || (await isNode(holder.node)))) return holder;
+        const holder = readRow(found) ?? { node: '', kind: 'channel', id: '' };
+        if (holder.node !== node && (await isHeld(holder))) return holder;
         // What a node that was forgotten had is nobody's, and what an earlier process of this one had is its own.
         if (await link.replace(key, found, row)) return undefined;
       }
@@ -167,6 +180,10 @@ class NodeClaims implements Claims {
       if (!(error instanceof AriError && error.code === 'idOnOtherNode')) this.#doubt(keyOf(kind, id));
       throw error;
     }
+  }
+
+  holds(kind: Kind, id: string): boolean {
+    return this.#held.has(nameOf(kind, id));
   }
 
   settle(kind: Kind, id: string, isThere: boolean): void {

@@ -44,6 +44,8 @@ export type Served = {
   carryOut(request: RemoteRequest): Promise<Response>;
   /** Whether this node has an object. */
   isHere(kind: Kind, id: string): boolean;
+  /** Whether this node has a channel of an id or a name. */
+  hasChannel(channel: string): boolean;
   /** The objects of this node whose ids have no mark. */
   chosenIds(): ChosenId[];
   phones: PhonesHere;

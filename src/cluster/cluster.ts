@@ -72,6 +72,12 @@ export interface Cluster {
   readonly ask: Forwards['ask'];
   /** Asks another node about a bridge with members at both. */
   readonly askBridge: AskNode;
+  /**
+   * The node that has a channel of an id or a name: one node is asked, or all that answer.
+   * @returns undefined if none says that it has it
+   * @throws (rejects) AriError if the one node does not answer
+   */
+  nodeOfChannel(channel: string, node?: string): Promise<string | undefined>;
   /** The node whose mark an id has; undefined for an id without one, and for a name that no node has. */
   markedNode(id: string): string | undefined;
   /** The other nodes: those that can be asked, and those that are away. */
@@ -292,6 +298,23 @@ const askBridgeOf =
     throw new AriError('nodeUnavailable', { node, why: 'it has another version' });
   };
 
+/** As {@link Cluster.nodeOfChannel}. */
+const channelSearch = (membersOf: () => Members, consult: Forwards['consult']): Cluster['nodeOfChannel'] => {
+  const isAt = async (node: string, channel: string): Promise<boolean> =>
+    (await consult(node, { kind: 'channel', channel }))['here'] === true;
+  return async (channel, node) => {
+    if (node !== undefined) return (await isAt(node, channel)) ? node : undefined;
+    const looked = membersOf()
+      .list()
+      .filter(({ state }) => state !== 'away')
+      .map(async ({ name }) => {
+        if (await isAt(name, channel)) return name;
+        throw new Error('it is not there');
+      });
+    return Promise.any(looked).catch(() => undefined);
+  };
+};
+
 /** Asks whether the process of a node that is suspected to be lost has ended. */
 async function whenGone(
   node: string,
@@ -320,6 +343,11 @@ export function createCluster(options: ClusterOptions): Cluster {
     ...{ link, directory, node: name, term: () => link.term, most: settings.ids, hit: () => hit('ids'), log },
     isNode: async (node) =>
       node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
+    isFreeAt: (node, { kind: of, id }) =>
+      forwards.consult(node, { kind: 'id', of, id }).then(
+        ({ free }) => free === true,
+        () => false,
+      ),
   });
   const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
   const states = statesOf(options, link, { membersOf: () => members, hit });
@@ -365,6 +393,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       memberships = membershipsOf({ options, link, presence, members }, groups, forwards.ask);
       return memberships.connect;
     },
+    nodeOfChannel: channelSearch(() => members, forwards.consult),
     markedNode(id) {
       const mark = markOf(id);
       return mark !== undefined && (mark === name || members.find(mark)) ? mark : undefined;

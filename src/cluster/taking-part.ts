@@ -1,7 +1,7 @@
 import type { NodeFigures } from '../models/cluster-node.ts';
 import { createAnswers } from './answers.ts';
 import type { HandOverAsked } from './arrivals.ts';
-import type { Claims } from './claims.ts';
+import type { Claims, Kind } from './claims.ts';
 import type { ClusterOptions, Served } from './cluster-options.ts';
 import type { RemoteRequest } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
@@ -70,8 +70,8 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
 function listen(
-  { options, link, subjects, directory, presence, states, members, memberships, hit }: Parts,
-  { carryOut, phones, bridges, narrowOf }: Served,
+  { options, link, subjects, claims, directory, presence, states, members, memberships, hit }: Parts,
+  { carryOut, phones, bridges, narrowOf, hasChannel, isHere }: Served,
 ): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
@@ -107,6 +107,11 @@ function listen(
     if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
     if (asked?.head['kind'] === 'directory') return writeFrame({ shared: await directory.share() });
     if (asked?.head['kind'] === 'bridge') return writeFrame(await bridges(asked.head['request']));
+    if (asked?.head['kind'] === 'channel') return writeFrame({ here: hasChannel(String(asked.head['channel'])) });
+    if (asked?.head['kind'] === 'id') {
+      const [kind, id] = [asked.head['of'] as Kind, String(asked.head['id'])];
+      return writeFrame({ free: !claims.holds(kind, id) && !isHere(kind, id) });
+    }
     return (asked && (await answerPhones(asked, phones, log))) ?? answers.answer(data);
   });
   hear(subjects.events(name, link.epoch), (data) => presence.take(data));

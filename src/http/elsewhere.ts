@@ -21,6 +21,7 @@ type ElsewhereDeps = {
     | 'phones'
     | 'claims'
     | 'markedNode'
+    | 'nodeOfChannel'
     | 'isAway'
     | 'others'
     | 'mostOctets'
@@ -133,6 +134,9 @@ const chosen = async (c: Context<Env>, answer: Promise<Response>): Promise<Respo
   }
 };
 
+/** Names begin with the technology. */
+const isChannelName = (kind: Kind, id: string): boolean => kind === 'channel' && id.includes('/');
+
 /** Operations that make a channel to an endpoint. */
 const callsPhones: ReadonlySet<string> = new Set(['channels.originate', 'channels.originateWithId', 'channels.create']);
 
@@ -153,12 +157,16 @@ export function createElsewhere({ cluster, isHere, isOnline, isActive, responder
     return reader(c, sources);
   };
 
+  /** An id that a client chose has a claim; a name of a channel has none. */
+  const nodeOf = async (kind: Kind, id: string): Promise<string | undefined> =>
+    (await claims.nodeOf(kind, id)) ?? (isChannelName(kind, id) ? cluster.nodeOfChannel(id) : undefined);
+
   const placeOf = (object: NamedObject): Place | Promise<Place> => {
     const { kind, id, isNew } = object;
     if (kind !== 'call' && !isNew && isHere(kind, id)) return { object, node: cluster.name };
     const marked = cluster.markedNode(id);
     if (marked !== undefined || isNew || kind === 'call') return { object, node: marked };
-    return claims.nodeOf(kind, id).then((node) => ({ object, node }));
+    return nodeOf(kind, id).then((node) => ({ object, node }));
   };
 
   const ask: Gather['ask'] = async (node, c, asked, url) => {

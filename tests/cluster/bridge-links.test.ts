@@ -82,8 +82,10 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
     },
     async nodeOf(id) {
       const node = id.split('~')[0]!;
-      return net.nodes.has(node) && node !== name ? node : undefined;
+      if (net.nodes.has(node)) return node === name ? undefined : node;
+      return [...net.nodes.values()].find(({ control: { channels } }) => channels.findByIdOrName(id))?.name;
     },
+    isAt: async (id, node) => net.nodes.get(node)?.control.channels.findByIdOrName(id) !== undefined,
   });
   const operations = createBridgeOperations({
     ...{ bridges, channels, playbacks, recordings, clock, beyond: own, variablesLimit: 10 },
@@ -295,6 +297,19 @@ links('a server that goes on with saved calls has the members of its own node, a
     `ChannelEnteredBridge ${three} [${one},${two},${three}]`,
   ]);
   assert.equal([of('b').said('a~r'), of('c').said('a~r')], [[], []]);
+});
+
+links('a channel of another node is named by its name, and one that there is not is not found', async () => {
+  const { of, add, remove, callers } = await meeting();
+  const there = await of('b').caller();
+  const { name } = of('b').control.channels.find(there)!;
+  await add('a~r', name);
+  assert.equal(of('a').members('a~r'), [...callers, there]);
+  await remove('a~r', name);
+  assert.equal(of('a').members('a~r'), callers);
+  assert.is((await refusalOf(() => remove('a~r', there))).status, 422, 'it is not in the bridge');
+  for (const nobody of ['b~nobody', 'PJSIP/nobody-1'])
+    assert.is((await refusalOf(() => remove('a~r', nobody))).status, 400, nobody);
 });
 
 links('members of a node that begins again come again, with what was set for them', async () => {

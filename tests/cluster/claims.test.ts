@@ -13,16 +13,21 @@ function nodes(most = 3) {
   const hub = new ClusterHub();
   const hits: string[] = [];
   const forgotten = new Set<string>();
+  /** Ids that their nodes do not know. */
+  const left = new Set<string>();
   const of = (node: string, term = () => 1) => {
     const link = hub.link();
     const isNode = async (name: string) => !forgotten.has(name);
     const how: { is: 'memory' | 'row' } = { is: 'row' };
     const directory = { decides: () => how.is, changed: async () => {} };
     const bound = { most, hit: () => void hits.push(node), log: silentLog };
-    const claimed = createClaims({ link, directory, node, term, isNode, ...bound });
+    const claimed = createClaims({
+      ...{ link, directory, node, term, isNode, ...bound },
+      isFreeAt: async (name, { id }) => left.has(`${name} ${id}`),
+    });
     return Object.assign(claimed, { link, how });
   };
-  return { hub, hits, forgotten, of, a: of('a'), b: of('b') };
+  return { hub, hits, forgotten, left, of, a: of('a'), b: of('b') };
 }
 
 claims('an id belongs to one node, which all nodes find', async () => {
@@ -64,6 +69,17 @@ claims('an id without an object is free again', async () => {
   assert.is(b.size, 1);
   b.sweep(() => false);
   assert.is(await a.claim('channel', 'x'), true);
+});
+
+claims('an id is free that its node does not know: an earlier process of that node has left it', async () => {
+  const { b, of, left } = nodes();
+  // It lost its name and does not know that yet.
+  await of('a').claim('channel', 'x');
+  assert.is((await refusalOf(() => b.claim('channel', 'x'))).status, 409);
+  left.add('a x');
+  assert.is(await b.claim('channel', 'x'), true);
+  assert.is(await of('c').nodeOf('channel', 'x'), 'b');
+  assert.is((await refusalOf(() => of('c').claim('channel', 'x'))).status, 409);
 });
 
 claims('what a node had that was forgotten is nobody’s', async () => {

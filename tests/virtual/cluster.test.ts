@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Channel } from '../../src/models/channel.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { startVirtualNodes, type VirtualPhone } from '../support/virtual-nodes.ts';
 
@@ -23,6 +24,7 @@ const settings = {
       play: ['Answer', 'Playback(recording:greetings/hello)', 'Hangup'],
       contacts: ['Dial(${PJSIP_DIAL_CONTACTS(bob)})'],
       app: ['Stasis(app)'],
+      wait: ['Answer', 'Wait(60)'],
     },
   },
 };
@@ -106,6 +108,21 @@ onNodes('a phone of another node gets calls by its contacts, redirected calls an
     targets.map((target) => target.replace(/;line=.*/, '')),
     ['bob@10.0.1.2:5060', `carol@${a.address}`, `1234@${a.address}`].map((uri) => `PJSIP/anybody/sip:${uri}`),
   );
+});
+
+onNodes('a channel of another node is found by its name', async (world) => {
+  const { node, until } = world;
+  const [a, b] = [node('a'), node('b')];
+  const alice = await world.phone('alice');
+  const call = alice.dial(`sip:wait@${b.address}:5060`);
+  await until(() => call.reports.includes('leg.answered'), 'the answer');
+  const [channel] = await b.ok<Channel[]>('GET', '/channels');
+  const path = `/channels/${encodeURIComponent(channel!.name)}`;
+  await a.ok('POST', `${path}/variable?variable=X&value=1`);
+  assert.equal(await b.ok('GET', `${path}/variable?variable=X`), { value: '1' });
+  assert.is((await a.request('DELETE', '/channels/PJSIP%2Fnobody-1')).status, 404);
+  await a.ok('DELETE', path);
+  await until(() => call.reports.includes('leg.ended'), 'the end of the call');
 });
 
 cluster.run();
