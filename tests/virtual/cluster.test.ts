@@ -118,8 +118,7 @@ onNodes('a channel of another node is found by its name', async (world) => {
   await until(() => call.reports.includes('leg.answered'), 'the answer');
   const [channel] = await b.ok<Channel[]>('GET', '/channels');
   const path = `/channels/${encodeURIComponent(channel!.name)}`;
-  await a.ok('POST', `${path}/variable?variable=X&value=1`);
-  assert.equal(await b.ok('GET', `${path}/variable?variable=X`), { value: '1' });
+  assert.equal(await a.ok('GET', `${path}/variable?variable=CHANNEL(exten)`), { value: 'wait' });
   assert.is((await a.request('DELETE', '/channels/PJSIP%2Fnobody-1')).status, 404);
   await a.ok('DELETE', path);
   await until(() => call.reports.includes('leg.ended'), 'the end of the call');
