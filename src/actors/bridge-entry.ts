@@ -26,8 +26,8 @@ export type BridgeEntry = {
   readonly stays: Map<string, Stay>;
   /** The members that are channels of other nodes, likewise. */
   readonly guests: Map<string, Guest>;
-  /** The audio of other nodes: one session for all members there. */
-  readonly links: Set<MediaSession>;
+  /** The audio of other nodes, with their names: one session for all members there. */
+  readonly links: Map<MediaSession, string>;
 };
 
 /** A channel of another node in a bridge of this one. */
@@ -94,8 +94,17 @@ export const mixMember = ({ role, muted, absorbsDigits }: BridgeMember): MixMemb
   passDigits: !absorbsDigits,
 });
 
-/** All members of another node as its mix sees them: they are muted there, and their digits were let through. */
-export const linkMember: MixMember = { role: 'participant', muted: false, passDigits: true };
+/**
+ * All members of another node as its mix sees them: they are muted there, and their digits were let through. In a holding
+ * bridge a link brings the audio of an announcer, or takes it to the other node. A part hears the others by its link, unless
+ * it has the announcer itself.
+ */
+export function linkMember(bridge: BridgeEntry, node: string): MixMember {
+  const { type, home, members } = bridgeSnapshot(bridge).context;
+  const isSource = type === 'holding' && members.some((each) => isAnnouncer(each) && each.node === node);
+  const isFed = type === 'holding' && home !== undefined && !members.some(isAnnouncer);
+  return { role: isSource || isFed ? 'announcer' : 'participant', muted: false, passDigits: true };
+}
 
 /** The event of a fact; undefined about a channel that has left. */
 export function bridgeEvent(

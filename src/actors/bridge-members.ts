@@ -12,6 +12,7 @@ import {
   type Entry,
   type Guest,
   isAnnouncer,
+  linkMember,
   mixMember,
   type Stay,
   staysIn,
@@ -84,6 +85,12 @@ function requireRoom(bridge: BridgeEntry, limit: number, more: number, entering?
   const { members } = bridgeSnapshot(bridge).context;
   const others = members.filter(({ channelId }) => channelId !== entering);
   if (others.length + more > limit) throw new AriError('bridgeFull', { bridge: bridge.id, members: String(limit) });
+}
+
+/** An announcer has come or gone: links are heard, or hear. */
+function turnLinks(bridge: BridgeEntry): void {
+  if (bridgeSnapshot(bridge).context.type !== 'holding') return;
+  for (const [session, node] of bridge.links) bridge.mix.change(session, linkMember(bridge, node));
 }
 
 /** The members meet, after one entered or left. */
@@ -175,6 +182,7 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
 
     /** Effect: the member joins the mix, and meets the others. */
     join(bridge: BridgeEntry, member: BridgeMember): void {
+      turnLinks(bridge);
       // The audio of other nodes is in the mix already.
       if (member.node !== undefined) return void endHoldMusic(bridge);
       const stay = bridge.stays.get(member.channelId);
@@ -192,6 +200,7 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
 
     /** Effect: the member has left. */
     part(bridge: BridgeEntry, channelId: string): void {
+      turnLinks(bridge);
       const guest = bridge.guests.get(channelId);
       if (guest) return void guests.part(bridge, guest);
       const stay = bridge.stays.get(channelId);

@@ -133,9 +133,8 @@ function createLookup({ bridges, channels }: Pick<BridgeOperationsOptions, 'brid
 type Lookup = ReturnType<typeof createLookup>;
 
 /** A bridge that channels of other nodes may enter. @throws AriError bridgeOfOneNode */
-function requireSpanning(context: BridgeContext, channel: string, node: string): void {
-  const { type, flags } = context;
-  if (type !== 'mixing' || flags.includes('video_sfu') || flags.includes('video_single'))
+function requireSpanning({ flags }: BridgeContext, channel: string, node: string): void {
+  if (flags.includes('video_sfu') || flags.includes('video_single'))
     throw new AriError('bridgeOfOneNode', { channel, node });
 }
 

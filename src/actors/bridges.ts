@@ -92,7 +92,7 @@ export interface Bridges {
   /** @throws AriError bridgeFull if so many more members are too many */
   requireRoom(bridge: BridgeEntry, more: number): void;
   /** Joins the audio of all members at another node. @returns a function that takes it out again */
-  connect(bridge: BridgeEntry, session: MediaSession): () => void;
+  connect(bridge: BridgeEntry, session: MediaSession, node: string): () => void;
   /** The members at other nodes that restored bridges had, once. */
   takeStrays(): Stray[];
   /** The members at this node of a bridge of another one. */
@@ -168,7 +168,7 @@ function joinAll(bridge: BridgeEntry, videos: BridgeVideos): void {
     const stay = bridge.stays.get(member.channelId);
     if (stay) bridge.mix.join(stay.channel.leg.media, mixMember(member));
   }
-  for (const session of bridge.links) bridge.mix.join(session, linkMember);
+  for (const [session, node] of bridge.links) bridge.mix.join(session, linkMember(bridge, node));
   if (musicClass !== undefined) bridge.mix.music(musicClass);
   videos.arrange(bridge.id);
 }
@@ -274,7 +274,7 @@ function createStart(parts: Parts, facts: BridgeFacts, { model }: Models): Start
       views: new BridgeViews(),
       stays: new Map(),
       guests: new Map(),
-      links: new Set(),
+      links: new Map(),
     };
     spawn(machine(), {
       id,
@@ -361,9 +361,9 @@ const spanning = (
   findOpen: (id: string) => BridgeEntry | undefined,
 ): Pick<Bridges, 'welcome' | 'dismiss' | 'requireRoom' | 'connect' | 'findPart' | 'endPart'> => ({
   ...{ welcome, dismiss: letGo, requireRoom },
-  connect(bridge, session) {
-    bridge.links.add(session);
-    bridge.mix.join(session, linkMember);
+  connect(bridge, session, node) {
+    bridge.links.set(session, node);
+    bridge.mix.join(session, linkMember(bridge, node));
     return () => {
       if (bridge.links.delete(session)) bridge.mix.leave(session);
     };

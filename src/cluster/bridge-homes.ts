@@ -1,4 +1,4 @@
-import type { BridgeEntry, Entry, Stray } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, type Entry, isAnnouncer, type Stray } from '../actors/bridge-entry.ts';
 import type { BridgesBeyond } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { SlotMap } from '../lib/slot-map.ts';
@@ -197,6 +197,8 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
   async #open(home: Home): Promise<BridgeLink> {
     const { ask, openAudio, bridges, name, secure, format } = this.#options;
     const { id, node, bridge } = home;
+    const { type } = bridges.snapshot(bridge).context;
+    const kind = type === 'holding' ? { type } : {};
     const audio = await openAudio(id, { secure }, () => home.link?.tell({ type: 'failed' })).catch((error: Error) => {
       this.#forget(home);
       throw new AriError('nodeUnavailable', { node: name, why: error.message }, { cause: error });
@@ -205,9 +207,10 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     home.link = link;
     try {
       const answer = await ask(node, {
-        ...{ do: 'open', link: id, node: name, bridge: bridge.id, format, audio: audio.place },
+        ...{ do: 'open', link: id, node: name, bridge: bridge.id, format, audio: audio.place, ...kind },
       });
       if (answer.done !== 'yes' || !answer.audio) throw refusalOf(node, answer);
+      if (answer.type !== kind.type) throw new AriError('nodeUnavailable', { node, why: 'it has another version' });
       audio.start(answer.audio, format);
       if (bridges.find(bridge.id) !== bridge) throw new AriError('bridgeNotFound');
     } catch (error) {
@@ -252,7 +255,13 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     if (known?.startsWith(`${id}/`) && numberOf(known) >= stay) return;
     home.last = Math.max(home.last, stay);
     const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, hasEnded: false };
-    this.#options.bridges.welcome(bridge, guest, entry);
+    const { bridges } = this.#options;
+    const { type, members } = bridges.snapshot(bridge).context;
+    const others = members.filter(({ channelId }) => channelId !== channel.id);
+    bridges.welcome(bridge, guest, entry);
+    // There is one announcer at a time.
+    if (type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer))
+      this.leave(bridge, [channel.id]).catch(() => {});
   }
 
   /** Compares the members with those that the other node has. */

@@ -118,7 +118,7 @@ export function beginLink(options: BridgeLinkOptions, start: LinkStart): BridgeL
     'opening',
     {
       joinAudio() {
-        leaveMix = bridges.connect(bridge, audio.session);
+        leaveMix = bridges.connect(bridge, audio.session, node);
         lookOn();
       },
       closeAudio() {

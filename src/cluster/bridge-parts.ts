@@ -39,10 +39,15 @@ type Part = {
 /** Members that one answer shows: their models must fit into a message. More are shown by the next one. */
 const mostShown = 100;
 
-/** A part is a mixing of its members, without any settings of its own: those of its bridge come with each member. */
-const partOf = (id: string, home: string, creationTime: number): BridgeInput => ({
-  ...{ id, home, creationTime, name: '', type: 'mixing', flags: [], class: 'stasis' },
+/** A part is of the type of its bridge, without any settings of its own: those of its bridge come with each member. */
+const partOf = ({ bridge: id, node: home, type }: LinkRequestOf<'open'>, creationTime: number): BridgeInput => ({
+  ...{ id, home, creationTime, name: '', type: type ?? 'mixing', flags: [], class: 'stasis' },
   ...{ features: { mute: false, suppressDtmf: false }, variables: {}, reported: [] },
+});
+
+const openedAs = ({ type }: LinkRequestOf<'open'>, { audio }: BridgeLink): LinkAnswer => ({
+  ...{ done: 'yes', audio: audio.place },
+  ...(type && { type }),
 });
 
 /** Joins the channels of this node in bridges of others. */
@@ -92,7 +97,7 @@ export class BridgeParts {
   #openOnce(request: LinkRequestOf<'open'>): Promise<LinkAnswer> {
     const { link: id } = request;
     const known = this.#parts.get(id);
-    if (known) return Promise.resolve({ done: 'yes', audio: known.link.audio.place });
+    if (known) return Promise.resolve(openedAs(request, known.link));
     const opening = this.#opening.get(id) ?? this.#open(request).finally(() => this.#opening.delete(id));
     this.#opening.set(id, opening);
     return opening;
@@ -118,13 +123,14 @@ export class BridgeParts {
       throw error;
     }
     part.link.tell({ type: 'opened' });
-    return { done: 'yes', audio: audio.place };
+    return openedAs(request, part.link);
   }
 
   /** Begins a part, when its audio is open. */
-  #begin({ link: id, node, bridge: bridgeId }: LinkRequestOf<'open'>, audio: BridgeLink['audio']): Part {
+  #begin(request: LinkRequestOf<'open'>, audio: BridgeLink['audio']): Part {
+    const { link: id, node } = request;
     const { clock, bridges, awayAfterMs } = this.#options;
-    const bridge = bridges.open(partOf(bridgeId, node, clock.now()));
+    const bridge = bridges.open(partOf(request, clock.now()));
     const unhear = bridges.facts.of(bridge.id, (fact) => {
       if (fact.type === 'ChannelEnteredBridge') this.#entered(part, fact.channelId);
       if (fact.type === 'ChannelLeftBridge') this.#left(part, fact.channelId);

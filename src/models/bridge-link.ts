@@ -43,7 +43,11 @@ const request = <Name extends string, P extends Record<string, object>>(name: Na
 
 const LinkRequest = Type.Union([
   // From the node of the bridge.
-  request('open', { node: text, bridge: text, format: Type.Enum([...linkFormats]), audio: LinkPlace }),
+  request('open', {
+    ...{ node: text, bridge: text, format: Type.Enum([...linkFormats]), audio: LinkPlace },
+    /** Left out: mixing. */
+    type: Type.Optional(Type.Literal('holding')),
+  }),
   request('check', { channels: ids }),
   /** `again`: those enter that were members before the link was lost, and are in no other bridge. */
   request('enter', { channels: ids, entry: LinkEntry, again: Type.Optional(Type.Literal(true)) }),
@@ -63,6 +67,8 @@ const LinkAnswer = Type.Object({
   /** `unknown`: the node does not have the link. */
   done: Type.Enum(['yes', 'no', 'unknown']),
   audio: Type.Optional(LinkPlace),
+  /** The type of its part, if it is not mixing: nodes of older versions have no others. */
+  type: Type.Optional(Type.Literal('holding')),
   /** Channels that have entered. */
   guests: Type.Optional(Type.Array(LinkGuest)),
   /** The stays of all members, and the last stay so far. */

@@ -55,7 +55,7 @@ export const ariErrors = {
   bridgeOfOneNode: {
     status: 409,
     message:
-      "The channel {channel} is on the node '{node}'. Channels of other nodes can only enter mixing bridges without video_sfu and video_single",
+      "The channel {channel} is on the node '{node}'. Channels of other nodes cannot enter bridges with video_sfu or video_single",
   },
   idOnOtherNode: { status: 409, message: "The id '{id}' is in use on the node '{node}' of the cluster" },
   tooManyIds: { status: 409, message: 'The limit of {most} ids that clients have chosen is reached (cluster.ids)' },

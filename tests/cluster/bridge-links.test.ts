@@ -299,6 +299,51 @@ links('a server that goes on with saved calls has the members of its own node, a
   assert.equal([of('b').said('a~r'), of('c').said('a~r')], [[], []]);
 });
 
+links('in a holding bridge of several nodes all hear one announcer, and music waits at each node', async () => {
+  const { of, net } = createNodes('a', 'b', 'c');
+  of('a').operations.create({ bridgeId: 'a~h', type: 'holding' });
+  const callers = [await of('a').caller(), await of('b').caller(), await of('c').caller()] as const;
+  const [, two] = callers;
+  const add = (role: string, ...channel: string[]) => of('a').operations.addChannel('a~h', { channel, role });
+  await add('holding_participant', ...callers);
+  assert.equal(of('a').members('a~h'), [...callers]);
+  /** Links from which the members of a node hear, as its mix has them. */
+  const sources = (node: string) =>
+    [...of(node).control.meeting.mix('a~h').sessions]
+      .filter(([id, { role }]) => id.startsWith('link-') && role === 'announcer')
+      .map(([id]) => id);
+  // What the bridge plays comes to all.
+  assert.equal([sources('a'), sources('b'), sources('c')], [[], ['link-a-1'], ['link-a-2']]);
+  for (const node of ['a', 'b', 'c']) assert.equal(of(node).control.meeting.mix('a~h').kind, 'holding');
+
+  const announcer = await of('b').caller();
+  await add('announcer', announcer);
+  assert.equal([sources('a'), sources('b'), sources('c')], [['link-a-1'], [], ['link-a-2']]);
+  // There is one at a time.
+  const second = await of('c').caller();
+  await add('announcer', second);
+  await settled();
+  assert.equal(of('a').members('a~h'), [...callers, announcer]);
+  assert.equal(of('c').part('a~h'), [callers[2]]);
+
+  of('b').control.operations.hangup(announcer, {});
+  await settled();
+  assert.equal([sources('a'), sources('b'), sources('c')], [[], ['link-a-1'], ['link-a-2']]);
+  const here = await of('a').caller();
+  await add('announcer', here);
+  assert.equal([sources('a'), sources('b'), sources('c')], [[], ['link-a-1'], ['link-a-2']]);
+
+  // A node of an older version would mix them all.
+  const answer = net.nodes.get('c')!.links.answer;
+  net.nodes.get('c')!.links.answer = async (request) => {
+    const { type: _type, ...old } = await answer(request);
+    return old;
+  };
+  of('a').operations.create({ bridgeId: 'a~i', type: 'holding' });
+  assert.match((await refusalOf(() => of('a').operations.addChannel('a~i', { channel: [second] }))).message, /version/);
+  assert.is(of('b').control.bridges.bridgeOf(two)?.id, 'a~h');
+});
+
 links('a channel of another node is named by its name, and one that there is not is not found', async () => {
   const { of, add, remove, callers } = await meeting();
   const there = await of('b').caller();
