@@ -5,6 +5,7 @@ import type { Bridge } from '../models/bridge.ts';
 import type { Channel } from '../models/channel.ts';
 import type { AriEventBody } from '../models/events.ts';
 import type { MediaSession, Mix, MixMember } from '../telephony/media.ts';
+import type { Met } from './bridge-meeting.ts';
 import type { BridgeViews } from './bridge-views.ts';
 import type { ChannelEntry } from './channel-entry.ts';
 import type { ChannelViews } from './channel-views.ts';
@@ -40,6 +41,8 @@ export type Guest = {
   channel: Channel;
   /** The application that gets the bridge's events because of it. */
   readonly app: string | undefined;
+  /** The member as the others meet it; undefined for one of a node of an older version. */
+  readonly met: Met | undefined;
   /** The channel ends: its application still hears how the bridge ends. */
   hasEnded: boolean;
 };

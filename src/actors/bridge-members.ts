@@ -17,7 +17,7 @@ import {
   type Stay,
   staysIn,
 } from './bridge-entry.ts';
-import { meet } from './bridge-meeting.ts';
+import { type Met, MetChannel, meet } from './bridge-meeting.ts';
 import type { BridgeVideos } from './bridge-video.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
@@ -93,10 +93,19 @@ function turnLinks(bridge: BridgeEntry): void {
   for (const [session, node] of bridge.links) bridge.mix.change(session, linkMember(bridge, node));
 }
 
-/** The members meet, after one entered or left. */
+/** The members meet, after one entered or left. Those of a part meet at the node of its bridge. */
 function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?: string): void {
-  const context = { ...bridgeSnapshot(bridge).context, spansNodes: spansNodes(bridge) };
-  meet(channels, context, staysIn(bridge), newcomer);
+  const { context } = bridgeSnapshot(bridge);
+  if (context.home !== undefined) return;
+  const metOf = ({ channel }: Stay): Met => new MetChannel(channels, channel);
+  const present =
+    bridge.guests.size === 0
+      ? staysIn(bridge).map(metOf)
+      : context.members.flatMap(({ channelId }) => {
+          const stay = bridge.stays.get(channelId);
+          return (stay ? metOf(stay) : bridge.guests.get(channelId)?.met) ?? [];
+        });
+  meet(context, present, newcomer);
 }
 
 /** The application that controls a channel. */
@@ -142,12 +151,14 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     bridge.actor.send({ type: 'leave', channelId });
   };
 
+  /** A member at another node has come (`newcomer`) or gone. */
+  const changed = (bridge: BridgeEntry, newcomer?: string): void => {
+    endHoldMusic(bridge);
+    gather(channels, bridge, newcomer);
+  };
   const guests = createBridgeGuests({
     ...{ applications, letGo },
-    changed: (bridge) => {
-      endHoldMusic(bridge);
-      gather(channels, bridge);
-    },
+    changed,
   });
 
   const leave = (channelId: string): void => {
@@ -184,7 +195,7 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     join(bridge: BridgeEntry, member: BridgeMember): void {
       turnLinks(bridge);
       // The audio of other nodes is in the mix already.
-      if (member.node !== undefined) return void endHoldMusic(bridge);
+      if (member.node !== undefined) return void changed(bridge, member.channelId);
       const stay = bridge.stays.get(member.channelId);
       if (!stay) return;
       const { channel } = stay;

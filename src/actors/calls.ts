@@ -1,5 +1,6 @@
 import { SlotMap } from '../lib/slot-map.ts';
 import { lifeOf } from '../machines/channel.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
 import { type ChannelEntry, type ChannelFacts, snapshotOf } from './channel-entry.ts';
 
 /** The channels of each call (`linkedid`) in joining order, and which channel is called for which: told by their facts. */
@@ -18,7 +19,7 @@ export class CalledChannels {
 
   /** The channel belongs to its call from now on, and to no other. */
   #enter(entry: ChannelEntry): void {
-    const call = snapshotOf(entry).context.linked.id;
+    const call = callOf(snapshotOf(entry).context.linked);
     this.#leaveCall(entry);
     this.#callOf.set(entry.id, call);
     const channels = this.#channels.get(call);

@@ -1,5 +1,6 @@
 import { type Bus, readsNames } from '../bus/bus.ts';
 import type { ChannelContext } from '../machines/channel.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 
 /** The creator of an object that names no application itself. */
@@ -110,7 +111,10 @@ export function createObjectOwnership(bus: Pick<Bus, 'subscribe'>, shared: Share
       const context = lookup.channel?.(idOrName)?.ownership.getSnapshot().context;
       return context && context.resume !== undefined;
     },
-    callOf: (id) => lookup.channel?.(id)?.actor.getSnapshot().context.linked.id,
+    callOf(id) {
+      const linked = lookup.channel?.(id)?.actor.getSnapshot().context.linked;
+      return linked && callOf(linked);
+    },
     membersOf(id) {
       const bridge = lookup.bridge?.(id);
       return bridge && [...bridge.stays.keys()];

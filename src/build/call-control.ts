@@ -1,6 +1,7 @@
 import { createAwayPolicies } from '../actors/away-policies.ts';
 import { snapshotOf } from '../actors/channel-entry.ts';
 import { createHeldObjects } from '../actors/held-objects.ts';
+import { callOf as callIdOf } from '../machines/channel-vocabulary.ts';
 import { hasApplication } from '../machines/ownership.ts';
 import { awayPolicies, featureSettings } from '../settings.ts';
 import { Cause } from '../telephony/causes.ts';
@@ -23,7 +24,7 @@ export function buildCallControl(base: Base, state: State, { media }: Network) {
   showObjects(state, floor, meeting.bridges);
   const callOf = (channel: string) => {
     const entry = channels.find(channel);
-    return entry && snapshotOf(entry).context.linked.id;
+    return entry && callIdOf(snapshotOf(entry).context.linked);
   };
   const firstIn = (bridge: string) => meeting.bridges.find(bridge)?.actor.getSnapshot().context.members[0]?.channelId;
   log.nameCalls((kind, id) => callOf((kind === 'channel' ? id : firstIn(id)) ?? ''));

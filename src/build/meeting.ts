@@ -58,7 +58,7 @@ export function buildMeeting(
   });
   createForwarding({ channels, facts, dialSessions, applications, objectOwnership, log });
   createReplacing({ channels, facts, swaps, log });
-  const bridgeLinks = cluster && buildBridgeLinks(base, cluster, { media, bridges, views });
+  const bridgeLinks = cluster && buildBridgeLinks(base, cluster, { media, bridges, views, channels });
   const bridgeOperations = createBridgeOperations({
     ...{ bridges, channels, playbacks, recordings, ids, clock, policy },
     variablesLimit: config.limits.channel_variables,

@@ -1,9 +1,19 @@
 import { type BridgeEntry, type Entry, isAnnouncer, type Stray } from '../actors/bridge-entry.ts';
+import type { Met } from '../actors/bridge-meeting.ts';
 import type { BridgesBeyond } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type BridgeMember, memberOf } from '../machines/bridge.ts';
-import type { LinkAnswer, LinkFormat, LinkGuest, LinkRequest } from '../models/bridge-link.ts';
+import type {
+  LinkAnswer,
+  LinkFormat,
+  LinkGuest,
+  LinkRequest,
+  LinkRequestOf,
+  Meeting,
+  MetMember,
+} from '../models/bridge-link.ts';
+import type { Channel } from '../models/channel.ts';
 import { AriError } from '../models/errors.ts';
 import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf, type Sign } from './bridge-link.ts';
 import { BridgeRejoins } from './bridge-rejoins.ts';
@@ -20,6 +30,42 @@ export type BridgeHomesOptions = BridgeLinkOptions & {
   secure: boolean;
 };
 
+type Told = LinkRequestOf<'meet'>['told'][number];
+
+/** A member at another node, as it was told last. */
+class MetGuest implements Met {
+  readonly isHere = false;
+  readonly id: string;
+  readonly name: string;
+  readonly protocolId: string;
+  readonly caller: Met['caller'];
+  linked: Met['linked'];
+  accountCode: string;
+  readonly #variables = new Map<string, string | null>();
+  readonly #told: (event: Meeting) => void;
+
+  constructor({ id, name, protocol_id }: Channel, met: MetMember, told: (event: Meeting) => void) {
+    this.id = id;
+    this.name = name;
+    this.protocolId = protocol_id;
+    this.caller = met.caller;
+    this.linked = met.linked;
+    this.accountCode = met.accountCode;
+    this.#told = told;
+  }
+
+  variable(name: string): string | undefined {
+    return this.#variables.get(name) ?? undefined;
+  }
+
+  tell(event: Meeting): void {
+    if (event.type === 'linked.set') this.linked = event.linked;
+    if (event.type === 'accountCode.set') this.accountCode = event.accountCode;
+    if (event.type === 'variable.set') this.#variables.set(event.name, event.value);
+    this.#told(event);
+  }
+}
+
 /** A link that this node has opened, or is opening. */
 type Home = {
   readonly id: string;
@@ -35,12 +81,19 @@ type Home = {
   goneBefore: Set<number>;
   /** Stays that the other node has and this one has not. */
   forgotten: Set<number>;
+  /** What members there have to learn yet of the others, the latest of each kind. */
+  readonly untold: Map<string, Told>;
+  /** The other node is being told. */
+  isTelling: boolean;
   /** When a member last was to enter, in ms of the monotonic clock. */
   usedAt: number;
 };
 
 /** Channels that are asked for in one request: their models must fit into a message. */
 const batch = 100;
+
+/** What members learn in one request. */
+const mostTold = 500;
 
 /** Refusals of the other node that are the client's answer. */
 const refusals = new Set([
@@ -186,7 +239,7 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     }
     const home: Home = {
       ...{ id: newId(), node, bridge, opening: undefined as never, link: undefined, last: 0, usedAt: 0 },
-      ...{ gone: new Set(), goneBefore: new Set(), forgotten: new Set() },
+      ...{ gone: new Set(), goneBefore: new Set(), forgotten: new Set(), untold: new Map(), isTelling: false },
     };
     this.#homes.set(keyOf(bridge, node), home);
     this.#byId.set(home.id, home);
@@ -248,13 +301,14 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
   }
 
   /** A channel of the other node has entered. The message may come twice, or late. */
-  #accept(home: Home, { stay, channel, app, entry }: LinkGuest): void {
+  #accept(home: Home, { stay, channel, app, entry, met: known }: LinkGuest): void {
     const { id, node, bridge, link, gone, goneBefore } = home;
     if (!link?.isOpen || gone.has(stay) || goneBefore.has(stay)) return;
-    const known = bridge.guests.get(channel.id)?.stay;
-    if (known?.startsWith(`${id}/`) && numberOf(known) >= stay) return;
+    const before = bridge.guests.get(channel.id)?.stay;
+    if (before?.startsWith(`${id}/`) && numberOf(before) >= stay) return;
     home.last = Math.max(home.last, stay);
-    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, hasEnded: false };
+    const met = known && new MetGuest(channel, known, (event) => this.#tell(home, { stay, event }));
+    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, met, hasEnded: false };
     const { bridges } = this.#options;
     const { type, members } = bridges.snapshot(bridge).context;
     const others = members.filter(({ channelId }) => channelId !== channel.id);
@@ -262,6 +316,29 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     // There is one announcer at a time.
     if (type === 'holding' && isAnnouncer(entry) && others.some(isAnnouncer))
       this.leave(bridge, [channel.id]).catch(() => {});
+  }
+
+  /** Has a member learn of the others, with what else it learns now. */
+  #tell(home: Home, told: Told): void {
+    const { stay, event } = told;
+    home.untold.set(`${stay} ${event.type} ${event.type === 'variable.set' ? event.name : ''}`, told);
+    if (home.isTelling) return;
+    home.isTelling = true;
+    void Promise.resolve().then(() => this.#tellAll(home));
+  }
+
+  /** It never rejects. What does not arrive is told with the next look. */
+  async #tellAll(home: Home): Promise<void> {
+    const { node, id, untold } = home;
+    home.isTelling = true;
+    while (untold.size > 0 && home.link?.isOpen) {
+      const some = [...untold].slice(0, mostTold);
+      const told = some.map(([, each]) => each);
+      const answer = await this.#options.ask(node, { do: 'meet', link: id, told }).catch(() => undefined);
+      if (!answer) break;
+      for (const [key, each] of some) if (untold.get(key) === each) untold.delete(key);
+    }
+    home.isTelling = false;
   }
 
   /** Compares the members with those that the other node has. */
@@ -277,6 +354,7 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     if (answer.stays) this.#reconcile(home, answer);
     home.goneBefore = home.gone;
     home.gone = new Set();
+    if (!home.isTelling) await this.#tellAll(home);
     return 'heard';
   }
 

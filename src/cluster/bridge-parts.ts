@@ -1,12 +1,15 @@
 import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { MetChannel } from '../actors/bridge-meeting.ts';
 import type { BridgeOperations } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
+import type { Channels } from '../actors/channels.ts';
 import { SlotMap } from '../lib/slot-map.ts';
 import { type BridgeInput, memberOf } from '../machines/bridge.ts';
 import { isEnding } from '../machines/channel.ts';
-import type { LinkAnswer, LinkGuest, LinkRequest, LinkRequestOf } from '../models/bridge-link.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
+import type { LinkAnswer, LinkGuest, LinkRequest, LinkRequestOf, Meeting } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
 import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf } from './bridge-link.ts';
 
@@ -20,6 +23,7 @@ export type BridgePartsOptions = BridgeLinkOptions & {
   /** The channels that may enter. @throws AriError */
   candidates: BridgeOperations['candidates'];
   views: Pick<ChannelViews, 'model'>;
+  channels: Pick<Channels, 'tell'>;
 };
 
 /** The members at this node of one bridge of another one. */
@@ -79,6 +83,8 @@ export class BridgeParts {
         return this.#enter(part, request);
       case 'leave':
         return this.#leave(part, request);
+      case 'meet':
+        return this.#meet(part, request);
       case 'sync':
         return this.#sync(part, request);
       case 'close':
@@ -190,6 +196,24 @@ export class BridgeParts {
     return { done: 'yes' };
   }
 
+  /** Members learn of the others. Their calls at this node stay what they are. */
+  #meet(part: Part, { told }: LinkRequestOf<'meet'>): LinkAnswer {
+    const byStay = new Map([...part.stays].map(([channelId, stay]) => [stay, part.bridge.stays.get(channelId)]));
+    for (const { stay, event } of told) {
+      const channel = byStay.get(stay)?.channel;
+      if (!channel) continue;
+      const member = new MetChannel(this.#options.channels, channel);
+      if (event.type === 'linked.set') member.tell({ type: 'linked.set', linked: this.#linkedOf(part, member, event) });
+      else member.tell(event);
+    }
+    return { done: 'yes' };
+  }
+
+  #linkedOf(part: Part, { linked }: MetChannel, { linked: { id, since } }: Extract<Meeting, { type: 'linked.set' }>) {
+    const calls = [...part.bridge.stays.values()].map(({ channel }) => snapshotOf(channel).context.linked);
+    return calls.find((call) => call.id === id) ?? { id, since, own: callOf(linked) };
+  }
+
   #sync(part: Part, { digest, last }: LinkRequestOf<'sync'>): LinkAnswer {
     const stays = [...part.stays.values()];
     if (digestOf(stays) === digest) return { done: 'yes' };
@@ -205,8 +229,12 @@ export class BridgeParts {
     if (stay === undefined || !present || !member) return undefined;
     const { role, muted, absorbsDigits, inhibitsConnectedLine } = member;
     const channel = this.#options.views.model(present.channel);
+    const { linked, accountCode, caller } = snapshotOf(present.channel).context;
+    const { name, number, presentation } = caller;
+    const named = { name, number, ...(presentation !== undefined && { presentation }) };
     return {
       ...{ stay, channel, entry: { role, muted, absorbsDigits, inhibitsConnectedLine } },
+      met: { linked: { id: linked.id, since: linked.since }, accountCode, caller: named },
       ...(present.app !== undefined && { app: present.app }),
     };
   }

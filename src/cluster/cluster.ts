@@ -278,6 +278,28 @@ function directoryOf(
   });
 }
 
+/** The owners of ids that clients choose. */
+const claimsOf = (
+  { settings: { name, ids }, log }: ClusterOptions,
+  {
+    link,
+    directory,
+    members,
+    consult,
+    hit,
+  }: { link: NamedLink; directory: IdDirectory; members(): Members; consult: Forwards['consult']; hit: Cluster['hit'] },
+): Claims =>
+  createClaims({
+    ...{ link, directory, node: name, term: () => link.term, most: ids, hit: () => hit('ids'), log },
+    isNode: async (node) =>
+      node === name || members().find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
+    isFreeAt: (node, { kind: of, id }) =>
+      consult(node, { kind: 'id', of, id }).then(
+        ({ free }) => free === true,
+        () => false,
+      ),
+  });
+
 /** What others ask about applications. */
 const applicationsOf = (presence: Presence) => ({
   connect: presence.connect,
@@ -339,16 +361,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     ...{ most: settings.requests, hit: () => hit('requests') },
   });
   const directory = directoryOf(options, link, { write: () => claims.write(), hit });
-  const claims: Claims = createClaims({
-    ...{ link, directory, node: name, term: () => link.term, most: settings.ids, hit: () => hit('ids'), log },
-    isNode: async (node) =>
-      node === name || members.find(node) !== undefined || (await link.find(nodeKey(node))) !== undefined,
-    isFreeAt: (node, { kind: of, id }) =>
-      forwards.consult(node, { kind: 'id', of, id }).then(
-        ({ free }) => free === true,
-        () => false,
-      ),
-  });
+  const claims = claimsOf(options, { link, directory, members: () => members, consult: forwards.consult, hit });
   const presence = presenceOf(options, link, { membersOf: () => members, ask: forwards.ask, hit });
   const states = statesOf(options, link, { membersOf: () => members, hit });
   const registrations = createRegistrationHolders({ node: name, states, isConnected: () => link.state === 'up' });

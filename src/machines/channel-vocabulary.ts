@@ -53,9 +53,15 @@ export type OnAnswer = Static<typeof OnAnswer>;
 const Inheritance = oneOf('once', 'always');
 export type Inheritance = Static<typeof Inheritance>;
 
-/** The call of a channel: the channel that started it, and when, in ms since the epoch. */
-const LinkedCall = object({ id: text, since: number });
+/**
+ * The call of a channel: the channel that started it, and when, in ms since the epoch. `own` is the call at this node of the
+ * cluster, if it was started at another one.
+ */
+const LinkedCall = object({ id: text, since: number, own: optional(text) });
 export type LinkedCall = Static<typeof LinkedCall>;
+
+/** The call at this node that a channel belongs to. */
+export const callOf = ({ id, own }: LinkedCall): string => own ?? id;
 
 const ChannelInput = object({
   id: text,

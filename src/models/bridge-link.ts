@@ -28,6 +28,25 @@ const LinkEntry = Type.Object({
   inhibitsConnectedLine: Type.Boolean(),
 });
 
+const Call = Type.Object({ id: text, since: Type.Number() });
+const Named = Type.Object({ name: text, number: text, presentation: Type.Optional(Type.Number()) });
+
+/** What the others of a bridge meet of a member: its call, account and caller. */
+const MetMember = Type.Object({ linked: Call, accountCode: text, caller: Named });
+export type MetMember = Static<typeof MetMember>;
+
+/** What a channel learns of the others in its bridge. */
+const Meeting = Type.Union([
+  Type.Object({ type: Type.Literal('linked.set'), linked: Call }),
+  Type.Object({ type: Type.Literal('accountCode.set'), accountCode: text }),
+  Type.Object({ type: Type.Literal('connected.set'), party: Named }),
+  Type.Object({
+    ...{ type: Type.Literal('variable.set'), name: text },
+    value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Null()]),
+  }),
+]);
+export type Meeting = Static<typeof Meeting>;
+
 /** A channel of the other node that is in the bridge. */
 const LinkGuest = Type.Object({
   /** Grows with each channel that enters. */
@@ -35,6 +54,8 @@ const LinkGuest = Type.Object({
   channel: Channel,
   app: Type.Optional(text),
   entry: LinkEntry,
+  /** Left out by older versions: it meets no others then. */
+  met: Type.Optional(MetMember),
 });
 export type LinkGuest = Static<typeof LinkGuest>;
 
@@ -52,6 +73,8 @@ const LinkRequest = Type.Union([
   /** `again`: those enter that were members before the link was lost, and are in no other bridge. */
   request('enter', { channels: ids, entry: LinkEntry, again: Type.Optional(Type.Literal(true)) }),
   request('leave', { stays: Type.Array(count, { maxItems: 100_000 }) }),
+  /** What members learn of the others. */
+  request('meet', { told: Type.Array(Type.Object({ stay: count, event: Meeting }), { maxItems: 100_000 }) }),
   /** The members that it knows: a digest of their stays, and the last stay. */
   request('sync', { digest: text, last: count }),
   request('close', {}),

@@ -3,6 +3,7 @@ import type { KeptActor } from '../actors/turn.ts';
 import { Roster } from '../lib/slot-map.ts';
 import type { BridgeContext } from '../machines/bridge.ts';
 import type { ChannelContext } from '../machines/channel.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
 import type { OwnershipContext } from '../machines/ownership.ts';
 import { CallRecord, ObjectHistory } from './call-record.ts';
 import { type Entry, type EventEntry, type Kept, readAll } from './entries.ts';
@@ -268,7 +269,8 @@ export class CallStore {
     if (role === 'channel') {
       history.snapshot = step.after;
       const { linked } = step.after.context as ChannelContext;
-      if (history.linked !== linked.id) this.#link(step, history, linked.id);
+      const call = callOf(linked);
+      if (history.linked !== call) this.#link(step, history, call);
       return;
     }
     if (role === 'ownership') {

@@ -2,6 +2,7 @@ import type { Chart, ChartEvent, Snapshot, StepSource, Taking } from '../actors/
 import type { CommittedStep, Step } from '../actors/step.ts';
 import type { KeptActor } from '../actors/turn.ts';
 import type { ChannelContext } from '../machines/channel.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
 import type { ObjectHistory, Role } from './call-record.ts';
 import type { MediaEntry, RequestEntry, SipPlace } from './entries.ts';
 import { Octets } from './octets.ts';
@@ -316,7 +317,7 @@ export class Capture {
   linked(chart: RecordedChart, order: number, at: number, { linked, protocolId }: ChannelContext): void {
     chart.linked = linked;
     chart.sipCall = protocolId;
-    this.#waiting.add(this.#writeLinked, { order, at, id: linked.id }, chart);
+    this.#waiting.add(this.#writeLinked, { order, at, id: callOf(linked) }, chart);
   }
 
   readonly #writeLinked = ({ order, at, id }: Placed & { id: string }, { number, object }: RecordedChart): void => {

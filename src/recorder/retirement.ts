@@ -1,4 +1,5 @@
 import type { KeptActor } from '../actors/turn.ts';
+import { callOf } from '../machines/channel-vocabulary.ts';
 import { type Capture, type CaptureSegment, isStep, RecordedChart, type Row } from './capture.ts';
 import type { Filer } from './filer.ts';
 import { callIdOf } from './sip-text.ts';
@@ -56,7 +57,7 @@ function livingOf(actors: Iterable<KeptActor>, capture: Capture): Living {
     living.since = Math.min(living.since, chart.since);
     const { linked, sipCall } = chart;
     if (!linked) continue;
-    living.objects.add(linked.id);
+    living.objects.add(callOf(linked));
     living.since = Math.min(living.since, linked.since);
     if (sipCall !== '') living.sipCalls.add(sipCall);
   }

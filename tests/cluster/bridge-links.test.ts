@@ -62,7 +62,19 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
     return fate === 'answer' ? lost() : JSON.parse(answer);
   };
   const own = createBridgeLinks({
-    ...{ name, clock, log, tables: undefined, ask, bridges, views, awayAfterMs, format: 'slin16', secure: false },
+    ...{
+      name,
+      clock,
+      log,
+      tables: undefined,
+      ask,
+      bridges,
+      views,
+      channels,
+      awayAfterMs,
+      format: 'slin16',
+      secure: false,
+    },
     ...{
       rejoinMs: limits.rejoinMs ?? 60_000,
       most: limits.most ?? 10,
@@ -97,9 +109,9 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   return {
     ...{ name, control, events, operations, links: own, audios, counts, clock },
     /** A channel in the application. */
-    async caller(): Promise<string> {
+    async caller(caller?: { name: string; number: string }): Promise<string> {
       const id = `${name}~${++calls}`;
-      control.incoming(id, 'app');
+      control.incoming(id, 'app', 'default', caller && { caller });
       await settled();
       control.operations.answer(id);
       return id;
@@ -304,7 +316,7 @@ links('in a holding bridge of several nodes all hear one announcer, and music wa
   of('a').operations.create({ bridgeId: 'a~h', type: 'holding' });
   const callers = [await of('a').caller(), await of('b').caller(), await of('c').caller()] as const;
   const [, two] = callers;
-  const add = (role: string, ...channel: string[]) => of('a').operations.addChannel('a~h', { channel, role });
+  const add = async (role: string, ...channel: string[]) => of('a').operations.addChannel('a~h', { channel, role });
   await add('holding_participant', ...callers);
   assert.equal(of('a').members('a~h'), [...callers]);
   /** Links from which the members of a node hear, as its mix has them. */
@@ -340,8 +352,44 @@ links('in a holding bridge of several nodes all hear one announcer, and music wa
     return old;
   };
   of('a').operations.create({ bridgeId: 'a~i', type: 'holding' });
-  assert.match((await refusalOf(() => of('a').operations.addChannel('a~i', { channel: [second] }))).message, /version/);
+  assert.match(
+    (await refusalOf(async () => of('a').operations.addChannel('a~i', { channel: [second] }))).message,
+    /version/,
+  );
   assert.is(of('b').control.bridges.bridgeOf(two)?.id, 'a~h');
+});
+
+links('members of several nodes meet: one call, connected lines and peers, at each node its own call', async () => {
+  const { of, add, net, pass } = createNodes('a', 'b', 'c');
+  const [a, b] = [of('a'), of('b')];
+  const two = await b.caller({ name: 'Bob', number: '200' });
+  a.clock.advance(1_000);
+  const one = await a.caller({ name: 'Ann', number: '100' });
+  const at = (node: string, id: string) => snapshotOf(of(node).control.channels.get(id)).context;
+  a.operations.create({ bridgeId: 'a~r' });
+  await add('a~r', one, two);
+  await settled();
+  const called = (node: string, id: string) => {
+    const { linked, connected, variables } = at(node, id);
+    const { BRIDGEPEER: peer } = variables;
+    return { call: linked.id, own: linked.own ?? linked.id, connected: `${connected.name} ${connected.number}`, peer };
+  };
+  const name = (node: string, id: string) => of(node).control.channels.get(id).name;
+  assert.equal(called('a', one), { call: two, own: one, connected: 'Bob 200', peer: name('b', two) });
+  assert.equal(called('b', two), { call: two, own: two, connected: 'Ann 100', peer: name('a', one) });
+
+  // Messages are lost for a while. Two of one node have one call there.
+  net.fate = ({ do: what }) => (what === 'meet' ? 'request' : undefined);
+  const [three, four] = [await of('c').caller(), await of('c').caller()];
+  await add('a~r', three, four);
+  await settled();
+  assert.is(called('c', three).call, three);
+  net.fate = () => undefined;
+  await pass(4_000);
+  const peers = [name('a', one), name('b', two), name('c', four)].join();
+  assert.equal(called('c', three), { call: two, own: three, connected: ' ', peer: peers });
+  assert.equal([called('c', four).call, called('c', four).own], [two, three]);
+  assert.is(called('b', two).peer, [name('a', one), name('c', three), name('c', four)].join());
 });
 
 links('a channel of another node is named by its name, and one that there is not is not found', async () => {
