@@ -69,6 +69,9 @@ export type Stay = {
 
 export const bridgeSnapshot = ({ actor }: BridgeEntry): BridgeSnapshot => actor.getSnapshot();
 
+/** Whether it is the part of a bridge of another node. */
+export const isPart = (bridge: BridgeEntry): boolean => bridgeSnapshot(bridge).context.home !== undefined;
+
 /** The channels in a bridge, in the order of entering. */
 export const staysIn = ({ stays }: BridgeEntry): Stay[] => [...stays.values()];
 

@@ -12,6 +12,7 @@ import {
   type Entry,
   type Guest,
   isAnnouncer,
+  isPart,
   linkMember,
   mixMember,
   type Stay,
@@ -95,8 +96,8 @@ function turnLinks(bridge: BridgeEntry): void {
 
 /** The members meet, after one entered or left. Those of a part meet at the node of its bridge. */
 function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?: string): void {
+  if (isPart(bridge)) return;
   const { context } = bridgeSnapshot(bridge);
-  if (context.home !== undefined) return;
   const metOf = ({ channel }: Stay): Met => new MetChannel(channels, channel);
   const present =
     bridge.guests.size === 0
@@ -254,7 +255,7 @@ type BridgeGuestsOptions = {
 
 /** Whether members of a bridge are at other nodes of the cluster. */
 const spansNodes = (bridge: BridgeEntry): boolean =>
-  bridge.guests.size > 0 || bridgeSnapshot(bridge).context.home !== undefined;
+  bridge.guests.size > 0 || isPart(bridge);
 
 /** The stays of channels of other nodes in bridges of this one. Their audio comes by links. */
 const createBridgeGuests = ({ applications, letGo, changed }: BridgeGuestsOptions) => ({

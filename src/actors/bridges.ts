@@ -24,6 +24,7 @@ import {
   bridgeSnapshot,
   type Entry,
   type Guest,
+  isPart,
   linkMember,
   mixMember,
   type Stray,
@@ -157,9 +158,6 @@ const mixReports =
     log.error({ bridge: id, reason: report.reason }, 'the media plane lost a bridge; its members are joined again');
     bridge?.actor.send({ type: 'mix.lost' });
   };
-
-/** Whether it is the part of a bridge of another node. */
-const isPart = (bridge: BridgeEntry): boolean => bridgeSnapshot(bridge).context.home !== undefined;
 
 /** All members join a mix that knows nothing yet. */
 function joinAll(bridge: BridgeEntry, videos: BridgeVideos): void {

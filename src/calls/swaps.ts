@@ -1,4 +1,4 @@
-import { type BridgeEntry, type Entry, hearBridge } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, type Entry, hearBridge, isPart } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import { stopDialplan } from '../actors/channel-effects.ts';
 import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
@@ -25,6 +25,8 @@ export interface Swaps {
   applicationOf(channel: ChannelEntry): string | undefined;
   /** The others in a channel's bridge, in the order in which they came. */
   othersWith(channel: ChannelEntry): ChannelEntry[];
+  /** Whether others may be in its bridge, at this node or at other ones of the cluster. */
+  hasOthers(channel: ChannelEntry): boolean;
   /**
    * Puts a channel in the place of another: its Dial, and its bridge, its application (unless the newcomer has one) or
    * its position in the dialplan. The newcomer leaves what it was in, the other one leaves its bridge and its Dial. The
@@ -95,6 +97,8 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
 
   /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
   const watchOver = (bridge: BridgeEntry): void => {
+    // Only the node of the bridge knows who is in it.
+    if (isPart(bridge)) return;
     const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
       const [last, ...others] = members;
       if (others.length > 0) return;
@@ -112,6 +116,10 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     othersWith(channel) {
       const bridge = bridges.bridgeOf(channel.id);
       return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
+    },
+    hasOthers(channel) {
+      const bridge = bridges.bridgeOf(channel.id);
+      return bridge !== undefined && (bridge.stays.size + bridge.guests.size > 1 || isPart(bridge));
     },
 
     replace(newcomer, old, leaving) {

@@ -15,11 +15,18 @@ interface TransferCalls {
    * @throws DriverError, AriError as `Channels.openOutbound`.
    */
   openTarget(transferer: ChannelEntry, context: TransferContext): ChannelEntry;
-  /** Back to the transferor, for the transferee. @throws as `openTarget`. */
-  openCallBack(back: NonNullable<TransferContext['callBack']>, transferee: ChannelEntry): ChannelEntry;
+  /** Back to the transferor, for the party that a channel is with. @throws as `openTarget`. */
+  openCallBack(back: NonNullable<TransferContext['callBack']>, old: ChannelEntry): ChannelEntry;
 }
 
 const nobody = { name: '', number: '' } as const;
+
+/** The party that a channel is with. One at another node is known as its connected line. */
+function transfereeOf(swaps: Pick<Swaps, 'othersWith'>, channel: ChannelEntry) {
+  const [other] = swaps.othersWith(channel);
+  const { name, number } = snapshotOf(other ?? channel).context[other ? 'caller' : 'connected'];
+  return { transferee: other ?? channel, who: { name, number } };
+}
 
 /** Makes what swaps the calls of transfers. */
 export const createTransferCalls = ({
@@ -31,9 +38,10 @@ export const createTransferCalls = ({
 }): TransferCalls => ({
   openTarget(transferer, context) {
     const from = snapshotOf(transferer).context;
-    const [transferee = transferer] = context.consults ? [] : swaps.othersWith(transferer);
-    const { caller, linked, language } = snapshotOf(transferee).context;
-    const who = { name: caller.name, number: caller.number };
+    const { transferee, who } = context.consults
+      ? { transferee: transferer, who: { name: from.caller.name, number: from.caller.number } }
+      : transfereeOf(swaps, transferer);
+    const { linked, language } = snapshotOf(transferee).context;
     const { referredBy, target } = context.request;
     const told: Record<string, string> = context.consults
       ? { ATTENDEDTRANSFER: transferer.name }
@@ -64,9 +72,9 @@ export const createTransferCalls = ({
     });
   },
 
-  openCallBack({ channelId, target }, transferee) {
-    const { caller, linked, language, accountCode, tenantId } = snapshotOf(transferee).context;
-    const who = { name: caller.name, number: caller.number };
+  openCallBack({ channelId, target }, old) {
+    const { transferee, who } = transfereeOf(swaps, old);
+    const { linked, language, accountCode, tenantId } = snapshotOf(transferee).context;
     return channels.openOutbound({
       id: channelId,
       ...readEndpoint(target),

@@ -49,10 +49,11 @@ export function createTransferWatch({ facts, channels, bridges }: TransfersOptio
       if (!bridge || !entry) return;
       const { transferer, targetId, callBack: back } = entry.actor.getSnapshot().context;
       const own = new Set([transferer, targetId, back?.channelId]);
-      const look = ({ context: { members } }: ReturnType<typeof bridges.snapshot>): void => {
+      const look = ({ context: { members, home } }: ReturnType<typeof bridges.snapshot>): void => {
         const isElsewhere = entry.actor.getSnapshot().value === 'consulting';
         const isThere = isElsewhere || members.some(({ channelId }) => own.has(channelId));
-        const isOther = members.some(({ channelId }) => !own.has(channelId));
+        // Only the node of the bridge knows all members.
+        const isOther = home !== undefined || members.some(({ channelId }) => !own.has(channelId));
         if (!isThere || !isOther) send(id, { type: 'transferees.left' });
       };
       entry.unwatch.push(hearBridge(bridges, bridge.id, look));
@@ -74,7 +75,7 @@ export function createTransferDialing(options: TransfersOptions, table: Transfer
   const dialTarget = (context: TransferContext): void => {
     const { id, transferer: transfererId, extension } = context;
     const transferer = living(transfererId);
-    if (!transferer || swaps.othersWith(transferer).length === 0) return void fail(id, 603, 'Invalid');
+    if (!transferer || !swaps.hasOthers(transferer)) return void fail(id, 603, 'Invalid');
     // Such an extension would be read as another one, in another context.
     const exists = !/[/@]/.test(extension) && dialplan.hasExtension(context.context, extension);
     if (!exists) return void fail(id, 404, 'Fail');
@@ -93,11 +94,10 @@ export function createTransferDialing(options: TransfersOptions, table: Transfer
   /** Calls the transferor back, in place of the target, or of itself if it has just ended. */
   const callBack = ({ id, transferer, targetId, callBack: back, timeoutMs: patience }: TransferContext): void => {
     const stands = [targetId, transferer].flatMap((each) => channels.find(each) ?? []);
-    const old = stands.find((each) => swaps.othersWith(each).length > 0);
-    const [transferee] = old ? swaps.othersWith(old) : [];
-    if (!old || !transferee || !back) return void send(id, { type: 'transferer.lost' });
+    const old = stands.find(swaps.hasOthers);
+    if (!old || !back) return void send(id, { type: 'transferer.lost' });
     try {
-      const newcomer = calls.openCallBack(back, transferee);
+      const newcomer = calls.openCallBack(back, old);
       swaps.replace(newcomer, old);
       watch.callBack(id, newcomer);
       channels.tell(newcomer, { type: 'dial', timeoutMs: patience });

@@ -79,11 +79,12 @@ export function createTransferTable({ channels, bridges, swaps, views }: Transfe
     /** A channel, its bridge, and its partner if it has just one. */
     partyOf(channel: ChannelEntry): PartySnapshot {
       const bridge = bridges.bridgeOf(channel.id);
-      const [peer, ...others] = swaps.othersWith(channel);
+      const here = swaps.othersWith(channel).map(views.model);
+      const [peer, ...others] = [...here, ...[...(bridge?.guests.values() ?? [])].map((guest) => guest.channel)];
       return {
         channel: views.model(channel),
         ...(bridge && { bridge: bridges.model(bridge) }),
-        ...(peer && others.length === 0 && { peer: views.model(peer) }),
+        ...(peer && others.length === 0 && { peer }),
       };
     },
   };

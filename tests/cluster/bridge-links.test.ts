@@ -17,7 +17,9 @@ import { takeSnapshot } from '../support/snapshots.ts';
 const links = suite('links of bridges');
 
 const awayAfterMs = 9_000;
-const contexts = { default: { s: ['Wait(60)'], app: ['Stasis(app)', 'Wait(60)'] } };
+const contexts = {
+  default: { s: ['Wait(60)'], app: ['Stasis(app)', 'Wait(60)'], 300: ['Dial(Fake/carol)'] },
+};
 
 /** What happens to a message: its request or its answer is lost, or it comes twice. */
 type Fate = 'request' | 'answer' | 'twice' | undefined;
@@ -390,6 +392,61 @@ links('members of several nodes meet: one call, connected lines and peers, at ea
   assert.equal(called('c', three), { call: two, own: three, connected: ' ', peer: peers });
   assert.equal([called('c', four).call, called('c', four).own], [two, three]);
   assert.is(called('b', two).peer, [name('a', one), name('c', three), name('c', four)].join());
+});
+
+/** Two channels in a bridge of node a, which asks for transfers; one is at node b. */
+async function pair(home: 'a' | 'b') {
+  const world = createNodes('a', 'b');
+  const { of, add } = world;
+  const [one, two] = [await of('a').caller({ name: 'Ann', number: '100' }), await of('b').caller()];
+  of(home).operations.create({ bridgeId: `${home}~r` });
+  await add(`${home}~r`, one, two);
+  await settled();
+  const { control } = of('a');
+  /** The leg of the channel whose name begins so. */
+  const leg = (name: string) =>
+    control.legs.get(control.channels.all().find((each) => each.name.startsWith(name))!.id)!;
+  const ask = (id: string, more: object = {}): void =>
+    control.legs.get(id)!.report({
+      ...{ type: 'leg.transferAsked' },
+      transfer: { id: '2', extension: '300', context: 'default', target: 'sip:300@a', handling: 'core', ...more },
+    });
+  const told = (id: string) => control.legs.get(id)!.calls.filter((call) => call.startsWith('transfer'));
+  return { ...world, one, two, bridge: `${home}~r`, leg, ask, told };
+}
+
+for (const home of ['a', 'b'] as const)
+  links(`a party at another node is transferred: a bridge of node ${home}`, async () => {
+    const { of, one, two, bridge, leg, ask, told, pass } = await pair(home);
+    const calls = told.bind(undefined, one);
+    ask(one);
+    await settled();
+    const carol = leg('Fake/carol');
+    assert.is(carol.dialed?.caller.number, '100', 'the party at the other node calls');
+    carol.report({ type: 'leg.answered' });
+    await settled();
+    assert.equal(calls(), ['transfer 2: 200']);
+    const target = of('a')
+      .control.channels.all()
+      .find(({ name }) => /^Local\/300.*;1$/.test(name))!;
+    assert.equal(of(home).members(bridge).toSorted(), [target.id, two].toSorted());
+    assert.is(snapshotOf(of('b').control.channels.get(two)).context.variables['BRIDGEPEER'], target.name);
+    of('b').control.operations.hangup(two, {});
+    await settled();
+    await pass(9_000);
+    assert.is(of('a').control.channels.size, 0, 'nobody is left behind');
+  });
+
+links('a party at another node and one at this node are joined: an attended transfer', async () => {
+  const { of, one, two, bridge, ask, told, add } = await pair('b');
+  const [second, three] = [await of('a').caller(), await of('a').caller()];
+  of('a').operations.create({ bridgeId: 'a~second' });
+  await add('a~second', second, three);
+  ask(one, { replaces: { protocolId: 'x', localTag: 'y', remoteTag: 'z', channelId: second } });
+  await settled();
+  assert.equal(told(one), ['transfer 2: 200']);
+  assert.equal(of('b').members(bridge).toSorted(), [three, two].toSorted());
+  assert.equal(of('a').operations.get('a~second').channels, []);
 });
 
 links('a channel of another node is named by its name, and one that there is not is not found', async () => {
