@@ -109,6 +109,14 @@ function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?
   meet(context, present, newcomer);
 }
 
+/** What happens when a member at another node has come (`newcomer`) or gone. */
+const guestsChange =
+  (channels: Pick<Channels, 'tell'>) =>
+  (bridge: BridgeEntry, newcomer?: string): void => {
+    endHoldMusic(bridge);
+    gather(channels, bridge, newcomer);
+  };
+
 /** The application that controls a channel. */
 function appOf({ ownership }: ChannelEntry): string | undefined {
   const owner = ownership.getSnapshot();
@@ -152,15 +160,8 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     bridge.actor.send({ type: 'leave', channelId });
   };
 
-  /** A member at another node has come (`newcomer`) or gone. */
-  const changed = (bridge: BridgeEntry, newcomer?: string): void => {
-    endHoldMusic(bridge);
-    gather(channels, bridge, newcomer);
-  };
-  const guests = createBridgeGuests({
-    ...{ applications, letGo },
-    changed,
-  });
+  const changed = guestsChange(channels);
+  const guests = createBridgeGuests({ applications, letGo, changed });
 
   const leave = (channelId: string): void => {
     const stay = whereabouts.get(channelId);
