@@ -255,8 +255,7 @@ type BridgeGuestsOptions = {
 };
 
 /** Whether members of a bridge are at other nodes of the cluster. */
-const spansNodes = (bridge: BridgeEntry): boolean =>
-  bridge.guests.size > 0 || isPart(bridge);
+const spansNodes = (bridge: BridgeEntry): boolean => bridge.guests.size > 0 || isPart(bridge);
 
 /** The stays of channels of other nodes in bridges of this one. Their audio comes by links. */
 const createBridgeGuests = ({ applications, letGo, changed }: BridgeGuestsOptions) => ({
