@@ -1,5 +1,8 @@
 /** G.711 to echoing far sides, and the check of returned packets: shared by the callers of the media benchmarks. */
 
+/** What proves checks of ICE (`webrtc-full`). */
+export const checkPassword = 'a+password+that+nobody+uses';
+
 /** Results of the packets, times in ms. */
 export type EchoFigures = {
   sent: number;

@@ -4,7 +4,7 @@
  *   tsx bench/media-echo.ts [calls[,calls…]] [seconds] [kind[,kind…]] [echo|pairs]   default 100,500, 10, plain and echo
  *
  * Kinds are plain, ipv6, suites of SRTP by their names in SDP, and webrtc: browsers behind their handshake, with
- * AEAD_AES_128_GCM. They take turns. With pairs, two and two are in a bridge and hear each other.
+ * AEAD_AES_128_GCM. With webrtc the server is lite, with webrtc-full it makes checks. They take turns. With pairs, two and two are in a bridge and hear each other.
  *
  * For a profile of the media thread: node --cpu-prof --cpu-prof-dir=/tmp/profile --import tsx bench/media-echo.ts 500 10
  */
@@ -19,13 +19,13 @@ import { isSrtpSuite, type SrtpKeys, srtpSuites } from '../src/lib/srtp.ts';
 import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { MediaSource, RtpFlow, RtpSession } from '../src/telephony/media.ts';
-import type { EchoFigures } from './echo-audio.ts';
+import { checkPassword, type EchoFigures } from './echo-audio.ts';
 
 const addressOf = (kind: string): string => (kind === 'ipv6' ? '::1' : '127.0.0.1');
 
 /** Keys of both sides, where the kind is a suite of SRTP, or of browsers. */
 function keysOf(kind: string): SrtpKeys | undefined {
-  const suite = kind === 'webrtc' ? 'AEAD_AES_128_GCM' : kind;
+  const suite = kind.startsWith('webrtc') ? 'AEAD_AES_128_GCM' : kind;
   if (!isSrtpSuite(suite)) return undefined;
   const { key, salt } = srtpSuites[suite];
   const one = (seed: number) => ({ suite, key: Buffer.alloc(key + salt, seed).toString('base64') });
@@ -33,11 +33,12 @@ function keysOf(kind: string): SrtpKeys | undefined {
 }
 /** What is said of keys: those of browsers come from DTLS, which is over. */
 function secrecyOf(kind: string, keys: SrtpKeys | undefined, source: MediaSource): Partial<RtpFlow> {
-  if (kind !== 'webrtc') return keys ? { srtp: keys } : {};
-  const credentials = { ufrag: 'bench', password: 'a+password+that+nobody+uses' };
+  if (!kind.startsWith('webrtc')) return keys ? { srtp: keys } : {};
+  const credentials = { ufrag: 'bench', password: checkPassword };
   const fingerprint = { hash: 'sha256', digest: '00'.repeat(32) } as const;
   const established = { fingerprint, keys: keys!, source };
-  return { webrtc: { local: credentials, remote: credentials, fingerprint, established } };
+  const checked = kind === 'webrtc-full' && { checked: [{ ...source, priority: 1 }] };
+  return { webrtc: { local: credentials, remote: credentials, fingerprint, established, ...checked } };
 }
 
 /** As `media.webrtc` has it, for longer than any run. */

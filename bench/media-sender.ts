@@ -5,10 +5,12 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
 import type { SrtpKeys } from '../src/lib/srtp.ts';
+import { isBindingRequest } from '../src/lib/stun.ts';
 import { Opener } from '../src/media/srtp/opener.ts';
 import { loadPacketCrypto } from '../src/media/srtp/packet-crypto.ts';
 import { Sealer } from '../src/media/srtp/sealer.ts';
-import { EchoAudio, type EchoFigures } from './echo-audio.ts';
+import { writeCheckAnswer } from '../src/media/webrtc/checks.ts';
+import { checkPassword, EchoAudio, type EchoFigures } from './echo-audio.ts';
 
 type Start = { ports: number[]; address: string; seconds: number; keys: SrtpKeys | undefined; pairs: boolean };
 
@@ -20,6 +22,10 @@ async function run(socket: Socket, { ports, address, seconds, keys, pairs }: Sta
   const openers = keys && ports.map(() => new Opener(keys.local));
   const callOfPort = new Map(ports.map((port, call) => [port, call]));
   socket.on('message', (packet, from) => {
+    if (isBindingRequest(packet)) {
+      socket.send(writeCheckAnswer(packet, from, checkPassword)!, from.port, from.address);
+      return;
+    }
     const call = callOfPort.get(from.port);
     const opened = openers && call !== undefined ? openers[call]!.audio(packet) : packet;
     // Of two in a bridge each hears the other.

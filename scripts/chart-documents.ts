@@ -46,6 +46,7 @@ const abouts: Readonly<Record<string, string>> = {
   mediaQueue: 'The playbacks and recordings of a channel or bridge, one after another.',
   pendingMediaSession: 'The media session of a leg, usable before its port is open.',
   phoneSubscription: 'The dialog of a phone that watches extensions or mailboxes.',
+  trickle: 'Candidates that the far side of a call tells by INFO.',
   pictureUpdates: 'Requests for key frames that a call sends by INFO.',
   outsideRefer: 'A REFER outside a dialog: the phone asks for a call to another number.',
   application: 'An application, with or without a connection that takes its events.',

@@ -32,6 +32,12 @@ export function isNetwork(text: string): boolean {
 
 const isLoopback4 = addressMatcher('127.0.0.0/8');
 
+/** A version of IP. */
+export type IpVersion = 4 | 6;
+
+/** The version of a literal address. */
+export const ipVersionOf = (address: string): IpVersion => (address.includes(':') ? 6 : 4);
+
 /** Whether an address is one that only this machine reaches. */
 export const isLoopback = (address: string): boolean => address === '::1' || isLoopback4(address);
 

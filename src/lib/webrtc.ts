@@ -1,3 +1,4 @@
+import type { IpVersion } from './addresses.ts';
 import type { SrtpKeys } from './srtp.ts';
 
 /** The digest of a certificate, as SDP says it (RFC 8122 section 5): its octets in hexadecimal. */
@@ -75,6 +76,8 @@ export type WebrtcTransport = {
   readonly places?: readonly string[];
   /** We are a full agent, and check these candidates of the far side; left out: we are lite (RFC 8445 2.5). */
   readonly checked?: readonly RemoteCandidate[];
+  /** IP versions of the addresses that our port, and a relay of ours, can send to; left out: both. */
+  readonly reach?: { readonly port?: IpVersion; readonly relay?: IpVersion };
   /** The far side is lite: it answers our checks, and makes none (RFC 8445 6.1.1). */
   readonly isFarLite?: true;
   /** The far side chooses the pair, unless a conflict of roles says otherwise. Left out: we do, if we are full. */

@@ -15,7 +15,7 @@ const none: readonly never[] = [];
 const aboutChannel: ReadonlySet<string> = new Set([
   ...['ownership', 'channelAudio', 'externalConnection', 'featureKeys', 'broadcastOffer'],
   ...['leg', 'localLeg', 'externalLeg', 'webrtcLeg', 'pendingMediaSession'],
-  ...['earlyAudio', 'memberMusic', 'connectionCall', 'ownRefers', 'receivedRefers', 'pictureUpdates'],
+  ...['earlyAudio', 'memberMusic', 'connectionCall', 'ownRefers', 'receivedRefers', 'pictureUpdates', 'trickle'],
 ]);
 
 /**

@@ -25,6 +25,13 @@ const script = `
 globalThis.test = {
   states: [],
   ${onlyCandidates},
+  /** Sends and takes packets by its TURN server alone. */
+  onlyRelay() {
+    const Connection = RTCPeerConnection;
+    globalThis.RTCPeerConnection = class extends Connection {
+      constructor(options) { super({ ...options, iceTransportPolicy: 'relay' }); }
+    };
+  },
   async connect(server, token) {
     await new Promise((resolve) => {
       Hookswitch.Phone.connect(server, token, { video: true, onlistening: resolve }).then((phone) => {
@@ -55,23 +62,25 @@ globalThis.test = {
     const report = await test.made.connection.getStats();
     const all = [...report.values()];
     const { selectedCandidatePairId: id } = all.find(({ type }) => type === 'transport') ?? {};
-    const { candidateType, protocol, tcpType } = report.get(report.get(id)?.remoteCandidateId) ?? {};
-    return [candidateType, protocol, tcpType].join(' ').trim();
+    const { localCandidateId, remoteCandidateId } = report.get(id) ?? {};
+    const { candidateType, protocol, tcpType } = report.get(remoteCandidateId) ?? {};
+    const isRelay = report.get(localCandidateId)?.candidateType === 'relay';
+    return [isRelay ? 'relay to' : '', candidateType, protocol, tcpType].join(' ').trim();
   },
 };
 `;
 
-/** A page that is in a call of an application by candidates of that type alone. */
+/** A page that is in a call of an application by the server's candidates of that type alone; left out: by a relay of its own. */
 async function withCall(
   path: string,
-  { type, media, tls }: { type: string; media: object; tls?: object | undefined },
+  { type, media, tls }: { type?: string; media: object; tls?: object | undefined },
   body: (call: { app: Awaited<ReturnType<TestServer['app']>>; page: Page; channel: string }) => Promise<void>,
 ): Promise<void> {
   await onServer({ http: { allowed_origins: ['*'] }, media, ...(tls && { tls }) }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const app = await server.app('desk');
     const page = await pages.page();
-    await page.evaluate(`test.only(${JSON.stringify(type)})`);
+    await page.evaluate(type === undefined ? 'test.onlyRelay()' : `test.only(${JSON.stringify(type)})`);
     const at = [server.url.replace(/\/ari$/, ''), await pageToken(server, 'alice')];
     await page.evaluate(`test.connect(${at.map((each) => JSON.stringify(each)).join(', ')})`);
     await page.evaluate("test.call({ app: 'desk' })");
@@ -197,5 +206,33 @@ both.test(test, 'the same by TLS, with a certificate of an authority that is tru
     files.close();
   }
 });
+
+both.test(
+  test,
+  'a page and a server that reach nothing but the TURN server hear each other by a relay each',
+  async () => {
+    const [options, { secret }] = accounts['a shared secret'];
+    // What is relayed comes from another address than that of the server, to which nothing is relayed.
+    const apart = ['--relay-ip=127.0.0.2', '--denied-peer-ip=127.0.0.1'];
+    const turn = await TurnServer.start(coturn.path!, [...options, ...apart]);
+    const at = `127.0.0.1:${turn.port}`;
+    const webrtc = { turn: { urls: [`turn:${at}`], secret }, gathering: { turn: at, secret, wait: 5 } };
+    try {
+      await withCall(chromium.path!, { media: { webrtc } }, async ({ app, page, channel }) => {
+        await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
+        await pageHears(page, 1004);
+        assert.is(await page.evaluate('test.pair()'), 'relay to relay udp');
+        await page.evaluate("test.made.press('7')");
+        await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
+        await app.ok('DELETE', `/channels/${channel}`);
+        await untilTrue(page, "test.states.at(-1) === 'ended'");
+      });
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${turn.explain()}`, { cause: error });
+    } finally {
+      await turn.close();
+    }
+  },
+);
 
 test.run();

@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core';
 import { isBindingRequest, writeBindingResponse } from '../../src/lib/stun.ts';
 import { pageHears } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
+import { jsSipScripts } from '../support/jssip-phone.ts';
 import { Networks, ownAddress } from '../support/networks.ts';
 import { onServer } from '../support/server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -65,7 +66,7 @@ await onServer(
     sip: { transports: [{ protocol: 'ws', bind: ownAddress, port: 0 }], allowed_origins: ['*'] },
   },
   async (server) => {
-    const phones = server.closing(await BrowserPhones.open(command));
+    const phones = server.closing(await BrowserPhones.open(command, await jsSipScripts()));
     const at = server.sip('ws');
     const alice = await phones.register(at, 'alice', 'wonderland', true);
     await alice.evaluate(useStun);
@@ -93,6 +94,27 @@ await onServer(
     await app.ok('DELETE', `/channels/${made.id}`);
     await alice.waitForFunction("phone.states.at(-1) === 'Terminated'");
     process.stdout.write('the browser was called\n');
+
+    // JsSIP, as an application has it tell its candidates one after another (RFC 8840): the offer has none.
+    networks.mute('home', media, true);
+    await alice.evaluate(
+      `(async () => { await jsPhone.start('${at}', 'alice', 'wonderland'); await jsPhone.trickle('600'); })()`,
+    );
+    const trickled = await app.waitFor(
+      'StasisStart',
+      (event) => event.channel.id !== channel.id && event.channel.id !== made.id,
+    );
+    await app.ok('POST', `/channels/${trickled.channel.id}/answer`);
+    await untilAsked(
+      () => alice.evaluate<boolean>('jsPhone.checked()'),
+      () => 'no check of the server has come',
+    );
+    networks.mute('home', media, false);
+    await app.ok('POST', `/channels/${trickled.channel.id}/play?media=tone:1004/10000,0/10`);
+    await pageHears(alice, 1004);
+    await app.ok('DELETE', `/channels/${trickled.channel.id}`);
+    await alice.waitForFunction("jsPhone.states.at(-1) === 'Terminated'");
+    process.stdout.write('the browser has told its candidates by INFO\n');
   },
 );
 process.exit(0);

@@ -28,6 +28,7 @@ else
       });
       assert.match(stdout, 'the browser has called');
       assert.match(stdout, 'the browser was called');
+      assert.match(stdout, 'the browser has told its candidates by INFO');
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

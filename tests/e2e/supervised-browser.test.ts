@@ -91,12 +91,24 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
 
 type Seeing = { server: SupervisedServer; alice: Page; bob: Page };
 
-/** Alice, whose camera shows red, calls bob, whose camera shows blue. @param how arguments of the page of alice behind her colour. */
-async function withCall(path: string, how: readonly unknown[], body: (call: Seeing) => Promise<void>): Promise<void> {
+/**
+ * Alice, whose camera shows red, calls bob, whose camera shows blue.
+ * @param how arguments of the page of alice behind her colour. @param codec of both cameras.
+ */
+async function withCall(
+  path: string,
+  how: readonly unknown[],
+  body: (call: Seeing) => Promise<void>,
+  codec: 'vp8' | 'h264' = 'vp8',
+): Promise<void> {
   const server = await startSupervised({
     dialplan: { default: { bob: ['Dial(WebRTC/bob,30)'] } },
     // Written rarely: the numbers of the next process follow old ones, and none may come twice.
-    more: { http: { allowed_origins: ['*'] }, state_store: { interval: 30 } },
+    more: {
+      http: { allowed_origins: ['*'] },
+      state_store: { interval: 30 },
+      media: { webrtc: { video_codecs: [codec] } },
+    },
   });
   const pages = await BrowserPages.open(path, [await packageScript(), videoScript]);
   try {
@@ -139,7 +151,7 @@ chromium.test(browsers, 'two pages see each other again, with the same keys', (p
 );
 
 /** Waits until a page gets the larger of two sizes. */
-async function seesLarger(server: SupervisedServer): Promise<void> {
+async function seesLarger(server: SupervisedServer, codec: string): Promise<void> {
   let told = '';
   await untilAsked(
     async () => {
@@ -149,7 +161,7 @@ async function seesLarger(server: SupervisedServer): Promise<void> {
       const members = await client.ok<VideoVisibility[]>('GET', path);
       told = JSON.stringify(members);
       const others = members.flatMap((member) => member.others);
-      return others.some(({ seen, size, sizes }) => seen && size === 2 && sizes === 2);
+      return others.some((each) => each.seen && each.codec === codec && each.size === 2 && each.sizes === 2);
     },
     () => `the interface tells ${told}`,
   );
@@ -160,17 +172,26 @@ const simulcast = [
   { rid: 'h', maxBitrate: 220_000 },
 ];
 
-chromium.test(browsers, 'a camera in two sizes comes in both again, and its viewer has the larger one', (path) =>
-  withCall(path, [[640, 360, 100], { simulcast }], async ({ server, alice, bob }) => {
-    await alice.evaluate('keepSize()');
-    await pageSees(bob, 'red');
-    await seesLarger(server);
-    await server.kill();
-    await alice.evaluate("show('green', 640, 360, 100)");
-    await pageSees(bob, 'green');
-    await seesLarger(server);
-  }),
-);
+for (const codec of ['vp8', 'h264'] as const)
+  chromium.test(
+    browsers,
+    `a camera in two sizes of ${codec} comes in both again, and its viewer has the larger one`,
+    (path) =>
+      withCall(
+        path,
+        [[640, 360, 100], { simulcast }],
+        async ({ server, alice, bob }) => {
+          await alice.evaluate('keepSize()');
+          await pageSees(bob, 'red');
+          await seesLarger(server, codec);
+          await server.kill();
+          await alice.evaluate("show('green', 640, 360, 100)");
+          await pageSees(bob, 'green');
+          await seesLarger(server, codec);
+        },
+        codec,
+      ),
+  );
 
 chromium.test(
   browsers,

@@ -42,6 +42,7 @@ import { stateReplicaMachine } from '../../src/machines/state-replica.ts';
 import { supervisionMachine } from '../../src/machines/supervision.ts';
 import { takeoverMachine } from '../../src/machines/takeover.ts';
 import { transferMachine } from '../../src/machines/transfer.ts';
+import { trickleMachine } from '../../src/machines/trickle.ts';
 import { watcherMachine } from '../../src/machines/watcher.ts';
 import { webrtcLegMachine } from '../../src/machines/webrtc-leg.ts';
 
@@ -594,6 +595,10 @@ export const chartSamples: readonly ChartSamples[] = [
   samplesOf(pictureUpdatesMachine, {
     inputs: [{} as never],
     events: plain(...(['picture.wanted', 'info.sent', 'info.ended', 'info.refused', 'call.over'] as const)),
+  }),
+  samplesOf(trickleMachine, {
+    inputs: [{} as never],
+    events: [{ type: 'candidates.came', told: {} }, ...plain('candidates.ended', 'ice.agreed')],
   }),
   samplesOf(externalLegMachine, {
     inputs: [{} as never],

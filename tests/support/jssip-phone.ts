@@ -28,6 +28,27 @@ globalThis.jsPhone = {
     for (const end of ['ended', 'failed']) call.on(end, () => this.states.push('Terminated'));
   },
   listen(call) { ears.listen(new MediaStream([call.connection.getReceivers()[0].track])); },
+  /** Calls with an offer without candidates, and tells them by INFO once the call is answered (RFC 8840). */
+  trickle(target) {
+    const call = this.agent.call(target, this.options);
+    let offer = '';
+    call.on('sdp', (told) => {
+      if (told.type !== 'offer') return;
+      offer = told.sdp;
+      told.sdp = offer.replaceAll(/^a=(candidate:.*|end-of-candidates)\\r\\n/gm, '');
+    });
+    call.on('confirmed', () => {
+      const lines = offer.match(/^(a=(ice-ufrag|ice-pwd|candidate|mid):|m=).*\\r\\n/gm);
+      call.sendInfo('application/trickle-ice-sdpfrag', lines.join('') + 'a=end-of-candidates\\r\\n', {
+        extraHeaders: ['Info-Package: trickle-ice', 'Content-Disposition: Info-Package'],
+      });
+    });
+  },
+  /** A check of the server has come. */
+  async checked() {
+    const report = await this.call.connection.getStats();
+    return [...report.values()].some(({ type, requestsReceived }) => type === 'candidate-pair' && requestsReceived > 0);
+  },
   dial(target) { this.agent.call(target, this.options); },
   hum(hertz) { return this.call.connection.getSenders()[0].replaceTrack(ears.tone(hertz)); },
 };

@@ -13,7 +13,8 @@ export class TurnServer {
 
   /**
    * @param path the program. @param how its account: options of coturn. @param tls its certificate and key, in files: then it
-   * takes TLS alone. @param address where it listens and relays.
+   * takes TLS alone. @param address where it listens, and relays unless `how` says
+   * otherwise.
    */
   static async start(
     path: string,
@@ -25,10 +26,11 @@ export class TurnServer {
     const secure = tls
       ? [`--tls-listening-port=${port}`, `--cert=${tls.certificate}`, `--pkey=${tls.key}`, '--no-udp', '--no-tcp']
       : [`--listening-port=${port}`, '--no-tls'];
+    const relays = how.some((option) => option.startsWith('--relay-ip=')) ? [] : [`--relay-ip=${address}`];
     const program = new Command(path, [
       ...['-n', '--no-cli', '--no-dtls', '--log-file=stdout', '--simple-log', '--pidfile='],
       ...['--lt-cred-mech', '--realm=tests', '--allow-loopback-peers', '--verbose', '--relay-threads=1'],
-      ...[`--listening-ip=${address}`, `--relay-ip=${address}`, ...secure, ...how],
+      ...[`--listening-ip=${address}`, ...relays, ...secure, ...how],
     ]);
     try {
       await program.until(tls ? /IPv4. TLS listener opened on/ : /IPv4. (UDP|TCP) listener opened on/);

@@ -7,6 +7,7 @@ import type {
   ResponseOptions,
 } from '../../sip/dialog/incoming-call.ts';
 import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { parseUri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -27,6 +28,7 @@ import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { sendToTarget } from './resource.ts';
 import { encryptionOf, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
+import { trickleHeaders } from './trickle.ts';
 
 /** A call that came in and waits for call control to open its leg. */
 export interface InboundCall {
@@ -351,7 +353,7 @@ class InboundLeg implements Leg {
 
   /** Content of a response besides its status: SDP and the answering party's identity. */
   #saying(sdp: string | undefined): ResponseOptions {
-    return { ...(sdp !== undefined && { sdp }), headers: this.core.identity() };
+    return { ...(sdp !== undefined && { sdp }), headers: this.#headers() };
   }
 
   #answered(negotiation: Negotiation): void {
@@ -361,7 +363,11 @@ class InboundLeg implements Leg {
       this.#call.refuse(488, { headers: reasonHeaders(Cause.bearerNotAvailable) });
       return void this.core.gone(Cause.bearerNotAvailable, 488);
     }
-    this.#call.answer(sdp, this.core.identity());
+    this.#call.answer(sdp, this.#headers());
+  }
+
+  #headers(): HeaderLines {
+    return [...this.core.identity(), ...trickleHeaders(this.#endpoint)];
   }
 
   /** Our answer to the caller's offer, or our offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */

@@ -31,6 +31,7 @@ import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
 import { PictureUpdates } from './picture-updates.ts';
 import { addressDependsOnPeer, mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
+import { receiveTrickled } from './trickle.ts';
 
 /** The common part of inbound and outbound legs: media, reports, and the call in its dialog. */
 export class LegCore {
@@ -397,13 +398,13 @@ export class LegCore {
   }
 
   #receive(request: SipRequest): UsageAnswer {
-    const { services, endpoint } = this.#options;
     switch (request.method) {
       case 'INFO': {
         const pressed = parseInfoDigit(request);
         if (pressed && !this.#isOver) this.tell({ type: 'leg.digit', ...pressed });
         // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-        return pressed || !hasBody(request) ? 200 : (this.#pictures.receive(request) ?? unknownInfo);
+        if (pressed || !hasBody(request)) return 200;
+        return this.#pictures.receive(request) ?? receiveTrickled(request, this.#negotiation?.trickle) ?? unknownInfo;
       }
       case 'NOTIFY':
         return this.#ownTransfers.receive(request);
@@ -412,7 +413,7 @@ export class LegCore {
       case 'SUBSCRIBE':
         return this.#transfers.receiveSubscribe(request);
       case 'MESSAGE':
-        return receiveMessage(services, endpoint, request);
+        return receiveMessage(this.#options.services, this.#options.endpoint, request);
       case 'OPTIONS':
         return 200;
       default:

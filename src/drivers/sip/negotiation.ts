@@ -1,5 +1,6 @@
 import type { OpusSending, OpusWishes } from '../../lib/formats.ts';
 import type { RemoteCandidate } from '../../lib/webrtc.ts';
+import type { Watched } from '../../machines/table-run.ts';
 import type { OfferRefusal } from '../../sip/dialog/usage-handlers.ts';
 import { warningHeader } from '../../sip/message/warning.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
@@ -22,6 +23,7 @@ import { MAX_CANDIDATES } from '../../sip/sdp/webrtc.ts';
 import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 import { type FindAddress, MediaNames } from './media-names.ts';
+import { Trickle } from './trickle.ts';
 
 /** The state of offer and answer: plain data. */
 export type NegotiationData = {
@@ -56,6 +58,8 @@ type NegotiationOptions = {
   video?: VideoStreams | undefined;
   /** Finds the addresses of host names in descriptions. */
   findAddress: FindAddress;
+  /** Who sees how candidates come by INFO. */
+  watched?: Watched | undefined;
   /** Results are not applied to the session: those of another branch are. */
   silent?: boolean;
   /** The far side has put us on hold, or taken us back. */
@@ -88,6 +92,8 @@ export interface Negotiation {
   speakUp(): void;
   /** Further candidates of the far side (trickle): see {@link WebrtcTransport}. Ignored where nothing of ours needs them. */
   addCandidates(candidates: readonly RemoteCandidate[]): void;
+  /** Takes such candidates from SIP; undefined: the call has no ICE. */
+  readonly trickle: Pick<Trickle, 'take'> | undefined;
   /** Other terms from the next offer or answer on. */
   change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
   /** The result; undefined before. */
@@ -121,6 +127,7 @@ class CallNegotiation implements Negotiation {
   readonly #address: string;
   readonly #video: VideoStreams | undefined;
   readonly #names: MediaNames;
+  readonly trickle: Trickle | undefined;
   #terms: NegotiationOptions;
   #local: LocalAudio;
   #memory: SdpSession;
@@ -142,6 +149,8 @@ class CallNegotiation implements Negotiation {
     this.#videos = from?.videos ?? [];
     this.#offered = from?.offered;
     this.#silent = options.silent ?? false;
+    const add = (candidates: readonly RemoteCandidate[]) => this.addCandidates(candidates);
+    if (srtp.mode === 'webrtc') this.trickle = new Trickle(add, from?.agreed?.webrtc?.remote, options.watched);
     this.#video = options.video;
     this.#names = new MediaNames(options.findAddress, () => this.#silent || this.#configureAll());
     // Another process may have asked for it in vain.
@@ -260,9 +269,11 @@ class CallNegotiation implements Negotiation {
     const { held } = next;
     this.#agreed = next;
     this.#names.retry();
-    if (this.#silent) return;
-    this.#configure(next);
-    if (held !== wasHeld) this.#terms.onHeld(held);
+    if (!this.#silent) {
+      this.#configure(next);
+      if (held !== wasHeld) this.#terms.onHeld(held);
+    }
+    if (next.webrtc) this.trickle?.agree(next.webrtc.remote);
   }
 
   #settleVideo(next: readonly AgreedVideo[] | undefined, said: LocalVideo | undefined, isOurOffer: boolean): void {

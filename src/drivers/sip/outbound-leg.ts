@@ -27,6 +27,7 @@ import { createRequestHeaders, type RequestHeaders } from './request-headers.ts'
 import { type Resolved, sendToTarget } from './resource.ts';
 import { type Destination, mayCall, type Services } from './services.ts';
 import { sipAbilities } from './sip-abilities.ts';
+import { trickleHeaders } from './trickle.ts';
 
 type OutboundOptions = {
   services: Services;
@@ -383,6 +384,7 @@ class OutboundLeg implements Leg {
       ...identityHeaders(services, endpoint, target, { party: this.#caller, role: 'calling' }),
       ...(redirection ? redirectionHeaders(redirection, { host, target: uri, tells: endpoint.identity }) : []),
       ...(endpoint.identity.identityTokens ? services.identityTokens.of(request.near) : []),
+      ...trickleHeaders(endpoint),
       ...this.#headers.lines,
     ];
   }

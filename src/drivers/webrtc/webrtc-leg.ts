@@ -7,6 +7,7 @@ import { TableRun, type TableWatch } from '../../machines/table-run.ts';
 import { type WebrtcLegEvent, type WebrtcLegRun, webrtcLegTable } from '../../machines/webrtc-leg.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { isNowhere, parseDescription } from '../../sip/sdp/description.ts';
+import { candidatesOf, credentialsIn, fragmentOf, isDescription, withCredentials } from '../../sip/sdp/ice-fragment.ts';
 import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type DialDetails, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
@@ -18,7 +19,6 @@ import { PendingSession } from '../pending-session.ts';
 import { QuietLeg } from '../quiet-leg.ts';
 import { VideoStreams, type VideoStreamsData, videoLinesIn } from '../sip/leg-video.ts';
 import { createNegotiation, type Negotiation, type NegotiationData } from '../sip/negotiation.ts';
-import { candidatesOf, credentialsIn, fragmentOf, isDescription, withCredentials } from './ice-fragment.ts';
 
 /** What legs of browsers share. */
 export type WebrtcServices = {
@@ -303,7 +303,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       video: this.video,
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
-        ...{ mode: 'webrtc', fingerprint, ice, peer, candidates: session.local.candidates, ssrc: session.local.ssrc },
+        ...{ mode: 'webrtc', fingerprint, ice, peer, ...session.local },
         random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
       },
       // A browser names no hosts: ICE finds it.

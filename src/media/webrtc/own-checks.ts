@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { type IpVersion, ipVersionOf } from '../../lib/addresses.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { IceAddress, RemoteCandidate, WebrtcTransport } from '../../lib/webrtc.ts';
+import type { IceAddress, WebrtcTransport } from '../../lib/webrtc.ts';
 import { type IceRole, readCheckAnswer, writeCheck } from './checks.ts';
 
 /** Between checks of two pairs, in ms (RFC 8445 14.2). */
@@ -105,11 +106,14 @@ const pairTo = (to: IceAddress, isTold: boolean): Pair => ({
   ...{ nextAt: 0, askedAt: Number.NEGATIVE_INFINITY, everyMs: firstRepeatMs, repeats: 0 },
 });
 
-/** The pairs in the order of their checks: those by a relay of ours come last. */
-const pairsOf = (candidates: readonly RemoteCandidate[], isRelayed: boolean): IceAddress[] => {
-  const direct = [...candidates].sort((one, other) => other.priority - one.priority);
-  const places = direct.map(({ address, port }) => ({ address, port }));
-  return [...places, ...(isRelayed ? places.map((place) => ({ ...place, via: 'relay' as const })) : [])];
+/** The pairs in the order of their checks: those by a relay of ours come last. There are none that packets cannot take. */
+const pairsOf = ({ checked = [], places, reach = {} }: WebrtcTransport): IceAddress[] => {
+  const best = [...checked].sort((one, other) => other.priority - one.priority);
+  const of = (version: IpVersion | undefined) =>
+    best
+      .filter(({ address }) => version === undefined || ipVersionOf(address) === version)
+      .map(({ address, port }) => ({ address, port }));
+  return [...of(reach.port), ...(places ? of(reach.relay).map((place) => ({ ...place, via: 'relay' as const })) : [])];
 };
 
 /**
@@ -159,7 +163,7 @@ export class OwnChecks {
   use(transport: WebrtcTransport): void {
     const { remote, local } = this.#transport;
     this.#transport = transport;
-    const told = pairsOf(transport.checked ?? [], transport.places !== undefined);
+    const told = pairsOf(transport);
     const isKnown = this.#taken === undefined || !this.#taken.isTold || told.some((to) => isSame(to, this.#taken!.to));
     if (isKnown && remote.ufrag === transport.remote.ufrag && local.ufrag === transport.local.ufrag) {
       for (const to of told)
@@ -271,8 +275,7 @@ export class OwnChecks {
   }
 
   #begin(): void {
-    const { checked = [], places } = this.#transport;
-    this.#pairs = pairsOf(checked, places !== undefined).map((to) => pairTo(to, true));
+    this.#pairs = pairsOf(this.#transport).map((to) => pairTo(to, true));
     this.#taken = undefined;
     this.#switches = 0;
   }

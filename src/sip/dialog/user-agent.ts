@@ -324,7 +324,7 @@ export function createUserAgent(stack: Stack): UserAgent {
 }
 
 /** Extensions that a request may require (RFC 4028, 3891, 4488, 4538). */
-const supported: ReadonlySet<string> = new Set(['timer', 'replaces', 'norefersub', TARGET_DIALOG]);
+const supported: ReadonlySet<string> = new Set(['timer', 'replaces', 'norefersub', 'trickle-ice', TARGET_DIALOG]);
 
 /** The header of the 420 for options that a request requires and we have not (RFC 3261 8.2.2.3). */
 function unsupportedOf(request: SipRequest): HeaderLines | undefined {

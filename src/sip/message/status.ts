@@ -37,6 +37,7 @@ const phrases: Readonly<Record<number, string>> = {
   433: 'Anonymity Disallowed',
   439: 'First Hop Lacks Outbound Support',
   480: 'Temporarily Unavailable',
+  469: 'Bad Info Package',
   481: 'Call/Transaction Does Not Exist',
   482: 'Loop Detected',
   483: 'Too Many Hops',

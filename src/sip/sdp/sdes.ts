@@ -15,6 +15,8 @@ export type SrtpPolicy = {
   readonly fingerprint?: string | undefined;
   /** Candidates of ours beside the port's address, for `webrtc`. */
   readonly candidates?: readonly LocalCandidate[] | undefined;
+  /** Where our port is bound, for `webrtc`. */
+  readonly address?: string | undefined;
   /** The source of our audio, for `webrtc`. */
   readonly ssrc?: number | undefined;
   /** Our side of ICE, for `webrtc`; left out: lite. */

@@ -1,4 +1,4 @@
-import { addressOctets } from '../../lib/addresses.ts';
+import { addressOctets, ipVersionOf } from '../../lib/addresses.ts';
 import type {
   BundledLine,
   DtlsRole,
@@ -232,20 +232,37 @@ export function toldWebrtc(
   };
 }
 
-/** The transport that is agreed on. @param policy says what else we have, and where the far side's signalling is. */
+/** IP versions that a port at `address`, and a relay, can send to. A port that is bound to `::` can send to both. */
+function reachOf(address: string | undefined, relay: string | undefined): WebrtcTransport['reach'] {
+  const port = address === undefined || address === '::' ? undefined : ipVersionOf(address);
+  const relayed = relay === undefined ? undefined : ipVersionOf(relay);
+  return port || relayed ? { ...(port && { port }), ...(relayed && { relay: relayed }) } : undefined;
+}
+
+/** The transport that is agreed on. @param policy says what we have, and where the far side's signalling is. */
 export function agreedWebrtc(
   { local, role, isFull, isControlled }: ToldWebrtc,
   far: RemoteWebrtc,
-  { candidates = [], peer }: { candidates?: readonly LocalCandidate[] | undefined; peer?: string | undefined } = {},
+  {
+    candidates = [],
+    address,
+    peer,
+  }: {
+    candidates?: readonly LocalCandidate[] | undefined;
+    address?: string | undefined;
+    peer?: string | undefined;
+  } = {},
 ): WebrtcTransport {
-  const isRelayed = candidates.some(({ type }) => type === 'relay');
+  const relay = candidates.flatMap((each) => (each.type === 'relay' ? [each.address] : []))[0];
+  const reach = reachOf(address, relay);
   const peers = peer !== undefined && addressOctets(peer) ? [peer] : [];
   const places = new Set([...peers, ...far.candidates.map(({ address }) => address)]);
   return {
     local,
     remote: far.ice,
     fingerprint: far.fingerprint,
-    ...(isRelayed && { places: [...places] }),
+    ...(relay !== undefined && { places: [...places] }),
+    ...(reach && { reach }),
     ...((isFull || far.isLite) && { checked: far.candidates }),
     ...(far.isLite && { isFarLite: true }),
     ...(isFull && isControlled && !far.isLite && { isControlled }),
@@ -303,6 +320,6 @@ export const webrtcSession = (
   audioLine: number,
   videos: Iterable<number>,
 ) => ({
-  ...(isFull ? { iceOptions: 'ice2' } : { icelite: 'ice-lite' as const }),
+  ...(isFull ? { iceOptions: 'trickle ice2' } : { icelite: 'ice-lite' as const, iceOptions: 'trickle' }),
   groups: [{ type: 'BUNDLE', mids: [audioLine, ...videos].map((line) => lines[line]?.mid ?? String(line)).join(' ') }],
 });

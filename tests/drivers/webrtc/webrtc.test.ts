@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { credentialsIn, fragmentOf, withCredentials } from '../../../src/drivers/webrtc/ice-fragment.ts';
 import { createWebrtcDriver } from '../../../src/drivers/webrtc/webrtc.ts';
 import { iceServers } from '../../../src/lib/turn-credentials.ts';
 import type { LocalCandidate } from '../../../src/lib/webrtc.ts';
+import { credentialsIn, fragmentOf, withCredentials } from '../../../src/sip/sdp/ice-fragment.ts';
 import { DriverError, type LegReport } from '../../../src/telephony/driver.ts';
 import type { MediaReport, RtpFlow } from '../../../src/telephony/media.ts';
 import type { VideoFlow } from '../../../src/telephony/video.ts';

@@ -24,7 +24,7 @@ function agent(
   checked: readonly RemoteCandidate[] = [worst, best, middle],
   places?: string[],
   known?: IceAddress,
-  more: Pick<WebrtcTransport, 'isControlled' | 'isFarLite'> & { consentMs?: number } = { isFarLite: true },
+  more: Pick<WebrtcTransport, 'isControlled' | 'isFarLite' | 'reach'> & { consentMs?: number } = { isFarLite: true },
 ) {
   const { consentMs = 30_000 } = more;
   const clock = new ManualClock();
@@ -64,6 +64,27 @@ const beside = (isControlled: boolean, checked?: readonly RemoteCandidate[], kno
   agent(checked, undefined, known, isControlled ? { isControlled } : {});
 const elsewhere: IceAddress = { address: '203.0.113.5', port: 6000 };
 const [least, greatest] = [Buffer.alloc(8), Buffer.alloc(8, 255)];
+
+test('candidates that our port or our relay cannot send to take no turn', () => {
+  const times = ({ clock, sent }: ReturnType<typeof agent>) => {
+    clock.advance(200);
+    return sent.map(({ to, at }) => [at, to.address, to.via]);
+  };
+  assert.equal(times(agent(undefined, undefined, undefined, { reach: { port: 4 } })), [
+    [0, best.address, undefined],
+    [50, worst.address, undefined],
+  ]);
+  assert.equal(times(agent(undefined, [], undefined, { reach: { port: 6, relay: 4 } })), [
+    [0, middle.address, undefined],
+    [50, best.address, 'relay'],
+    [100, worst.address, 'relay'],
+  ]);
+  assert.equal(times(agent(undefined, [], undefined, { reach: { port: 4, relay: 6 } })), [
+    [0, best.address, undefined],
+    [50, worst.address, undefined],
+    [100, middle.address, 'relay'],
+  ]);
+});
 
 test('the pairs are checked by priority, each less and less often, and those by a relay last', () => {
   const { clock, sent } = agent([worst, best, middle], ['192.0.2.1']);

@@ -126,7 +126,7 @@ for (const [name, opus, events, ufrag] of [
         .replace(/^a=mid:0\r\n/m, `a=mid:0\r\n${candidate}\r\n`);
       const first = answered(offer, newSession('1'), ours);
       assert.not.match(first.body, 'ice-lite');
-      assert.match(first.body, /^a=ice-options:ice2\r$/m);
+      assert.match(first.body, /^a=ice-options:trickle ice2\r$/m);
       const { checked, isControlled, isFarLite } = first.agreed.webrtc!;
       const known = [{ address: '192.0.2.1', port: 5000, priority: 7 }];
       assert.equal([checked, isControlled, isFarLite], [known, true, undefined]);

@@ -1,5 +1,5 @@
 import type { IceCredentials, RemoteCandidate } from '../../lib/webrtc.ts';
-import { candidatesIn } from '../../sip/sdp/webrtc.ts';
+import { candidatesIn } from './webrtc.ts';
 
 /** Lines of a description that say something of ICE (RFC 8840 section 9). */
 const kept = /^(?:a=(?:ice-lite|group:BUNDLE|mid:|ice-ufrag:|ice-pwd:|candidate:|end-of-candidates)|m=)/;
@@ -36,6 +36,9 @@ export const candidatesOf = (text: string): readonly RemoteCandidate[] =>
       return type === '' ? [] : [{ foundation, ...numbers, transport, ip, type }];
     }),
   });
+
+/** Whether a fragment says that there are no more candidates (RFC 8840 section 4.4). */
+export const endsCandidates = (text: string): boolean => linesOf(text).includes('a=end-of-candidates');
 
 /** The same description with other credentials in all of its sections. */
 export const withCredentials = (sdp: string, { ufrag, password }: IceCredentials): string =>
