@@ -242,6 +242,10 @@ chromium.test(browsers, 'the server is the client of DTLS for a page that offers
   }),
 );
 
+browsers('the package has less than 15 KB', async () => {
+  assert.ok((await packageScript(true)).length < 15_000);
+});
+
 browsers('a drained server says so to new calls, and lets users listen to a live one', () =>
   onServer(settings, async (server) => {
     const app = await server.app('desk');

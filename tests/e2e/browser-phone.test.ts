@@ -1,8 +1,12 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AudioSocketServer } from '../support/audio-socket-server.ts';
 import { pageHears } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
+import { Phone } from '../support/phone.ts';
+import { amplitude } from '../support/rtp-audio.ts';
 import { RtpPeer } from '../support/rtp-peer.ts';
 import { onServer, type TestServer, type TestServerOptions } from '../support/server.ts';
 import { answered, SippRun } from '../support/sipp.ts';
@@ -145,5 +149,52 @@ chromium.test(phones, 'a browser and a SIP phone hear each other in a bridge, wh
     for (const id of channels) await app.ok('DELETE', `/channels/${id}`);
   }),
 );
+
+const uuid = '40325ec2-5efd-4bd3-805f-53576e581d13';
+/** Twenty milliseconds of 1300 Hz, which follow themselves without a break. */
+const said = Buffer.from(
+  Int16Array.from({ length: 160 }, (_, at) => Math.round(8000 * Math.sin((2 * Math.PI * 1300 * at) / 8000))).buffer,
+);
+
+chromium.test(phones, 'a browser talks to an AudioSocket server, and by a provider to a phone', async (path) => {
+  const port = await freePort();
+  const endpoints = { ...settings.endpoints, trunk: { aor: { contacts: [`sip:trunk@127.0.0.1:${port}`] } } };
+  const dialplan = { default: { ...settings.dialplan!['default'], '_0X.': ['Dial(PJSIP/${EXTEN}@trunk)'] } };
+  await withPhones(
+    path,
+    async (server, register) => {
+      const alice = await register('alice');
+      const provider = server.closing(await Phone.open('trunk', server.sip('udp'), port));
+      await alice.evaluate(dial(server, '0123'));
+      await provider.answered();
+      await alice.waitForFunction("phone.states.at(-1) === 'Established'");
+      await alice.evaluate('phone.hum(700)');
+      provider.audio.hum(1300);
+      await pageHears(alice, 1300);
+      await provider.audio.hears([700], [700, 1300]);
+      provider.hangup();
+      await alice.waitForFunction("phone.states.at(-1) === 'Terminated'");
+
+      const outside = server.closing(await AudioSocketServer.open());
+      const app = await server.app('desk');
+      await alice.evaluate(dial(server, '600'));
+      const { channel } = await app.waitFor('StasisStart');
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      await app.ok('POST', '/bridges/b1?type=mixing');
+      const external = `transport=tcp&encapsulation=audiosocket&external_host=${outside.address}&data=${uuid}&format=slin`;
+      await app.ok('POST', `/channels/externalMedia?app=desk&channelId=ai&${external}`);
+      const call = await outside.call();
+      await app.ok('POST', `/bridges/b1/addChannel?channel=${channel.id},ai`);
+      const saying = setInterval(() => call.send(0x10, said), 20);
+      server.closing({ close: () => clearInterval(saying) });
+      await alice.evaluate('phone.hum(700)');
+      await pageHears(alice, 1300);
+      await call.until(() => amplitude(call.samples().slice(-1600), 700) > 2000, 'the tone of the browser');
+      for (const id of [channel.id, 'ai']) await app.ok('DELETE', `/channels/${id}`);
+      await app.ok('DELETE', '/bridges/b1');
+    },
+    { endpoints, dialplan },
+  );
+});
 
 phones.run();

@@ -340,13 +340,13 @@ async function untilMore(page: Page, kind: string, name: string, than: number): 
 
 chromium.test(
   videos,
-  'packets that are lost come again in a stream of their own, both ways, and the picture stays',
+  'of 10 % loss packets come again in a stream of their own, both ways, and the picture stays',
   (path) =>
     withPages(path, async (server, connect) => {
       const app = await server.app('desk');
       await app.ok('POST', '/bridges/b1?type=video_sfu');
       const ids: string[] = [];
-      const ways = [new LossyWay(12), new LossyWay(12)] as const;
+      const ways = [new LossyWay(10), new LossyWay(10)] as const;
       for (const way of ways) server.closing(way);
       const source = await connect('alice', 'red', 1, { size: [640, 360, 100], way: ways[0] });
       const viewer = await connect('bob', 'blue', 1, { way: ways[1] });

@@ -16,11 +16,11 @@ export const onlyCandidates = `only(type) {
     };
   }`;
 
-/** The package for pages, as a script that gives them `Hookswitch`. */
-export async function packageScript(): Promise<string> {
+/** The package for pages, as a script that gives them `Hookswitch`. @param minify as pages serve it. */
+export async function packageScript(minify = false): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('../../packages/browser/src/index.ts', import.meta.url))],
-    ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', write: false, logLevel: 'error' },
+    ...{ bundle: true, format: 'iife', globalName: 'Hookswitch', minify, write: false, logLevel: 'error' },
   });
   return `${outputFiles[0]!.text};globalThis.Hookswitch = Hookswitch;`;
 }
