@@ -215,9 +215,10 @@ function buildSip(
   return { sip, messages };
 }
 
-function placesElsewhere({ phones, states }: Cluster): PlacesElsewhere {
+function placesElsewhere({ name: node, phones, states, registrations }: Cluster): PlacesElsewhere {
   const { elsewhere: calls, tell: tellCalls } = sharedCounts(() => states, 'calls:');
   return {
+    ...{ node, isGone: registrations.isGone },
     find: (asked, found) => phones.places(asked, (places) => found(places as Destination[])),
     ...{ calls, tellCalls, isReached: (endpoint) => isReachedElsewhere(states, `PJSIP/${endpoint}`) },
     tellMoved: ({ endpoint, uri, outbound }) => phones.tellMoved({ endpoint, uri, ...(outbound && { outbound }) }),

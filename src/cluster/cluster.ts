@@ -85,7 +85,7 @@ export interface Cluster {
   readonly phones: Phones;
   readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'use'>;
   /** Which node holds each registration at a provider. */
-  readonly registrations: RegistrationHolders & Pick<ClusterRegistrations, 'heard'>;
+  readonly registrations: RegistrationHolders & Pick<ClusterRegistrations, 'heard' | 'isGone'>;
   /** Whether a node is known to be away. */
   isAway(node: string): boolean;
   nodes(): ClusterNode[];

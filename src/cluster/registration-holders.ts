@@ -62,6 +62,8 @@ export type ClusterRegistrations = RegistrationHolders & {
   gone(node: string): void;
   /** A node is heard. */
   back(node: string): void;
+  /** Whether the process of a node has ended. */
+  isGone(node: string): boolean;
 };
 
 /** A registration that is configured here. */
@@ -170,6 +172,8 @@ class Holders implements ClusterRegistrations {
   back(node: string): void {
     if (this.#gone.delete(node)) this.#review();
   }
+
+  readonly isGone = (node: string): boolean => this.#gone.has(node);
 
   reconnected(): void {
     for (const [id, { isHere }] of [...this.#own]) {

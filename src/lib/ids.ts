@@ -25,6 +25,9 @@ export interface CountedIds extends Ids {
 /** Between the mark of a node and the rest of an id: RFC 3986 lets it stand in a path. */
 const markEnd = '~';
 
+/** The mark of a node, put in front of its ids; '' for none. */
+export const markFor = (node: string): string => node && `${node}${markEnd}`;
+
 /** The node that made an id, as its mark says; undefined for an id without one. */
 export function markOf(id: string): string | undefined {
   const end = id.indexOf(markEnd);
@@ -36,7 +39,7 @@ export function markOf(id: string): string | undefined {
  * @param node put in front of all ids of objects in a cluster; '' for none.
  */
 export function createIds(clock: Clock, systemName = '', node = ''): CountedIds {
-  const mark = node && `${node}${markEnd}`;
+  const mark = markFor(node);
   const hexDigits = customAlphabet('0123456789abcdef', 8);
   const letters = customAlphabet('ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789', 20);
   const prefix = mark + (systemName && `${systemName}-`);

@@ -2,7 +2,7 @@ import type { ServerIo } from '../build/base.ts';
 import type { Config } from '../config/schema.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { HttpServer } from '../http/server.ts';
-import type { CountedIds } from '../lib/ids.ts';
+import { type CountedIds, markFor } from '../lib/ids.ts';
 import type { Logging } from '../logging.ts';
 import { type RunningServer, startServer } from '../main.ts';
 import type { OpenFiles } from '../media/file/open-files.ts';
@@ -84,7 +84,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
   const io: ServerIo = {
     clock,
     logging,
-    ids: options.ids ?? createSeededIds(clock, random, config.cluster.name && `${config.cluster.name}~`),
+    ids: options.ids ?? createSeededIds(clock, random, markFor(config.cluster.name)),
     openUdp: machine.openUdp,
     writeState: options.writeState,
     ...(options.hear && { hear: options.hear }),

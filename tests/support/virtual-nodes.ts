@@ -11,7 +11,7 @@ import type { ClusterNode } from '../../src/models/cluster-node.ts';
 import type { AriEvent } from '../../src/models/events.ts';
 import { createLogChannels } from '../../src/stores/log-channels.ts';
 import { ManualClock } from '../../src/virtual/manual-clock.ts';
-import { VirtualNats } from '../../src/virtual/nats.ts';
+import { type VirtualLink, VirtualNats } from '../../src/virtual/nats.ts';
 import { VirtualNetwork } from '../../src/virtual/network.ts';
 import { startVirtualServer, type VirtualServer } from '../../src/virtual/server.ts';
 
@@ -31,15 +31,28 @@ export class VirtualNode {
   /** Events of its application `app`. */
   readonly events: AriEvent[] = [];
   readonly lines: string[];
+  isKilled = false;
   readonly #clock: ManualClock;
+  readonly #link: VirtualLink;
 
-  constructor(at: Pick<VirtualNode, 'name' | 'address' | 'directory' | 'server' | 'lines'>, clock: ManualClock) {
+  constructor(
+    at: Pick<VirtualNode, 'name' | 'address' | 'directory' | 'server' | 'lines'>,
+    { clock, link }: { clock: ManualClock; link: VirtualLink },
+  ) {
     this.name = at.name;
     this.address = at.address;
     this.directory = at.directory;
     this.server = at.server;
     this.lines = at.lines;
     this.#clock = clock;
+    this.#link = link;
+  }
+
+  /** Ends it as `kill -9` does. */
+  kill(): void {
+    this.isKilled = true;
+    this.server.powerOff();
+    this.#link.crash();
   }
 
   /** Connects `app` here. */
@@ -121,11 +134,12 @@ export async function startVirtualNodes(names: readonly string[], settings: Reco
     const console = { write: (line: string) => void lines.push(line) };
     const logChannels = createLogChannels({ directory, console, consoleLevels: ['WARNING', 'ERROR'], clock });
     const log = createLogger({ level: 'info', destination: logChannels.destination });
+    const link = nats.link();
     const server = await startVirtualServer({
       ...{ config, clock, host: network.host(address), logging: { log, logChannels }, seed: at + 1 },
-      clusterLink: nats.link(),
+      clusterLink: link,
     });
-    nodes.set(name, new VirtualNode({ name, address, directory, server, lines }, clock));
+    nodes.set(name, new VirtualNode({ name, address, directory, server, lines }, { clock, link }));
   }
   const phones: VirtualPhone[] = [];
   const all = [...nodes.values()];
@@ -162,7 +176,7 @@ export async function startVirtualNodes(names: readonly string[], settings: Reco
     },
     async close(): Promise<void> {
       for (const phone of phones) await phone.close();
-      const closing = Promise.all(all.map(({ server }) => server.close()));
+      const closing = Promise.all(all.map(async ({ server, isKilled }) => isKilled || server.close()));
       let isClosed = false;
       void closing.finally(() => (isClosed = true));
       while (!isClosed) await clock.run(10);

@@ -15,6 +15,7 @@ const settings = {
   sip: {
     endpoints: {
       alice: { match: ['10.0.1.1'] },
+      line: { registrations: [{ server: 'sip:10.0.1.1', client: 'sip:anybody@10.0.1.1', retry: 1, expiration: 30 }] },
       bob: { match: ['10.0.1.2'], aor: { max_contacts: 1 } },
       carol: { match: ['10.0.1.3'], aor: { max_contacts: 1 } },
     },
@@ -122,6 +123,22 @@ onNodes('a channel of another node is found by its name', async (world) => {
   assert.is((await a.request('DELETE', '/channels/PJSIP%2Fnobody-1')).status, 404);
   await a.ok('DELETE', path);
   await until(() => call.reports.includes('leg.ended'), 'the end of the call');
+});
+
+onNodes('the node that takes a registration over takes back the contact of a killed one', async (world) => {
+  const { node, until, clock } = world;
+  const provider = await world.phone('provider');
+  const holders = (): string[] => provider.contacts().map((uri) => /;line=(\w+)~/.exec(uri)?.[1] ?? uri);
+  await clock.run(10_000);
+  const [lost = ''] = holders();
+  assert.equal(holders(), [lost], 'one node registers');
+  const other = lost === 'a' ? 'b' : 'a';
+  node(lost).kill();
+  await until(() => holders().includes(other), 'another registration');
+  await until(() => !holders().includes(lost), 'the end of the contact');
+  // Its own stays, also when it is renewed.
+  await clock.run(40_000);
+  assert.equal(holders(), [other]);
 });
 
 cluster.run();

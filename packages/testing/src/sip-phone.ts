@@ -62,7 +62,9 @@ export async function createVirtualPhone(
   const transactions = createTransactionLayer({ transports, clock, ids, log: silentLog, timers, peers });
   const calls: PhoneCall[] = [];
   const messages: string[] = [];
-  const anybody = { ...defaultEndpoint, codecs, name: 'anybody', match: ['0.0.0.0/0'] };
+  const contacts = new Map<string, string>();
+  const aor = { ...defaultEndpoint.aor, maxContacts: 10 };
+  const anybody = { ...defaultEndpoint, codecs, aor, name: 'anybody', match: ['0.0.0.0/0'] };
   const hears = (call: PhoneCall) => (report: LegReport) => {
     call.reports.push(report.type);
     person.heard(call, report);
@@ -83,7 +85,10 @@ export async function createVirtualPhone(
         return true;
       },
     },
-    contacts: { registered: () => {}, removed: () => {} },
+    contacts: {
+      registered: ({ id, uri }) => void contacts.set(id, uri),
+      removed: (id) => void contacts.delete(id),
+    },
     messageReceived: ({ body }) => void messages.push(body),
     clock,
     ids,
@@ -95,6 +100,8 @@ export async function createVirtualPhone(
     calls,
     /** Texts that came in. */
     messages,
+    /** The URIs that are registered here, as at a provider. */
+    contacts: () => [...contacts.values()],
     /** Calls a SIP URI. */
     dial(uri: string): PhoneCall {
       const call = { reports: [] } as unknown as PhoneCall;

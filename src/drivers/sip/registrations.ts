@@ -1,3 +1,4 @@
+import { markFor, markOf } from '../../lib/ids.ts';
 import { createDigestClient } from '../../sip/auth/client.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
@@ -113,6 +114,45 @@ function hold({ peers, targets }: Services['stack'], line: Line, peer: Target | 
   line.peer = peer;
 }
 
+/** Contacts that are taken back after one answer. */
+const mostStale = 10;
+
+/** Takes the contacts back of nodes whose processes have ended: calls would go there until they expire. */
+function removeStale({ agent, stack, elsewhere }: Services, line: Line, response: SipResponse): void {
+  const { endpoint, config, callId } = line;
+  const server = parseUri(config.server) as SipUri;
+  const client = registeredUri(endpoint, config);
+  const stale = response.contacts.filter(({ uri }) => {
+    const node = uri.scheme === 'sip' || uri.scheme === 'sips' ? markOf(uri.params['line'] ?? '') : undefined;
+    return node !== undefined && node !== elsewhere?.node && elsewhere?.isGone(node) === true;
+  });
+  if (!client) return;
+  const self: NameAddr = { uri: client, params: {} };
+  for (const { uri } of stale.slice(0, mostStale)) {
+    const told = (status: number): void =>
+      stack.log.info(
+        { registration: line.id, contact: formatUri(uri), status },
+        'took back the contact of a lost node',
+      );
+    agent.request(
+      {
+        ...{
+          method: 'REGISTER',
+          uri: { ...server, user: undefined, password: undefined },
+          from: self,
+          to: self,
+          callId,
+        },
+        nextCseq: () => ++line.cseq,
+        contact: () => ({ uri, params: {} }),
+        ...{ routes: proxyRoutes(endpoint), headers: [['Expires', '0']] },
+        digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
+      },
+      { onFinal: ({ status }) => told(status), onFailure: told },
+    );
+  }
+}
+
 /** Sends REGISTER for a line. @param isCurrent whether the line is still wanted when the answer comes. */
 function sendRegister(
   services: Services,
@@ -152,6 +192,7 @@ function sendRegister(
       onLocated: (count) => void (servers = count > 1 ? count : 0),
       onFinal(response) {
         const made = answerOf(response, line.token, seconds, servers * services.config.failover.patienceMs);
+        if (made.type === 'accepted' && seconds > 0) removeStale(services, line, response);
         if (isCurrent()) hold(stack, line, made.type === 'accepted' && seconds > 0 ? peer : undefined);
         answer(made);
       },
@@ -162,7 +203,7 @@ function sendRegister(
 }
 
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
-  const { stack, endpoints } = services;
+  const { stack, endpoints, elsewhere } = services;
   const lines = new Map<string, Line>();
   const byToken = new Map<string, Line>();
 
@@ -183,7 +224,8 @@ export function createLineRegistrations(services: Services, connectionLost: (id:
     if (!endpoint || !config) return line;
     if (line) return Object.assign(line, { endpoint, config });
     const { ids } = stack;
-    return put({ id, endpoint, config, callId: ids.uuid(), cseq: 0, token: ids.secret(20), peer: undefined });
+    const token = markFor(elsewhere?.node ?? '') + ids.secret(20);
+    return put({ id, endpoint, config, callId: ids.uuid(), cseq: 0, token, peer: undefined });
   };
 
   return {

@@ -50,6 +50,10 @@ export type Destination = { uri: Uri; target: Target | undefined; routes: readon
 
 /** The places where other nodes of a cluster reach a phone. */
 export interface PlacesElsewhere {
+  /** This node. */
+  readonly node: string;
+  /** Whether the process of a node has ended, as far as this one knows. */
+  isGone(node: string): boolean;
   /**
    * Asks the other nodes. It never rejects, and ends in bounded time.
    * @param found called for each node that reaches it, as its answer comes
