@@ -112,6 +112,12 @@ await onServer(
     networks.mute('home', media, false);
     await app.ok('POST', `/channels/${trickled.channel.id}/play?media=tone:1004/10000,0/10`);
     await pageHears(alice, 1004);
+
+    networks.changeCard('home', media);
+    await alice.waitForFunction('ears.loudest() === 0');
+    await alice.evaluate('jsPhone.restart()');
+    await pageHears(alice, 1004);
+    process.stdout.write('the browser has changed its network\n');
     await app.ok('DELETE', `/channels/${trickled.channel.id}`);
     await alice.waitForFunction("jsPhone.states.at(-1) === 'Terminated'");
     process.stdout.write('the browser has told its candidates by INFO\n');

@@ -14,7 +14,7 @@ const filtered = suite('a browser whose packets pass a filter only after packets
 const chromium = need('chromium');
 const needed =
   [chromium, need('unshare'), need('nsenter'), need('ip')].find(({ path }) => path === undefined) ?? chromium;
-const title = 'it calls and is called: the server checks its candidates';
+const title = 'it calls and is called: the server checks its candidates; ICE restarts when its network changes';
 const unable = needed.path === undefined ? undefined : missingNetworks();
 
 if (unable !== undefined) process.stdout.write(`not run, as this kernel has no networks for it: ${unable}\n`);
@@ -29,6 +29,7 @@ else
       assert.match(stdout, 'the browser has called');
       assert.match(stdout, 'the browser was called');
       assert.match(stdout, 'the browser has told its candidates by INFO');
+      assert.match(stdout, 'the browser has changed its network');
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }

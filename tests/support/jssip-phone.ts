@@ -33,7 +33,7 @@ globalThis.jsPhone = {
     const call = this.agent.call(target, this.options);
     let offer = '';
     call.on('sdp', (told) => {
-      if (told.type !== 'offer') return;
+      if (offer !== '' || told.type !== 'offer') return;
       offer = told.sdp;
       told.sdp = offer.replaceAll(/^a=(candidate:.*|end-of-candidates)\\r\\n/gm, '');
     });
@@ -44,6 +44,7 @@ globalThis.jsPhone = {
       });
     });
   },
+  restart() { return new Promise((resolve) => this.call.renegotiate({ rtcOfferConstraints: { iceRestart: true } }, resolve)); },
   /** A check of the server has come. */
   async checked() {
     const report = await this.call.connection.getStats();
