@@ -7,10 +7,21 @@ type Table<State extends string, Type extends string, Effect extends string> = R
 >;
 
 /** Carries out an effect. It gets the event that asked for it: one of those that name the effect in the table. */
-type Perform<Event> = { perform(event: Event): void }['perform'];
+type Perform<Event, Host> = { perform(event: Event, host: Host): void }['perform'];
 
 /** The effects of a table, by name. */
-type TableEffects<Effect extends string, Event> = Readonly<Record<Effect, Perform<Event>>>;
+export type TableEffects<Effect extends string, Event, Host = void> = Readonly<Record<Effect, Perform<Event, Host>>>;
+
+/** Effects that get the object they act on. So all runs of a table share them, and a run needs no functions of its own. */
+export class EffectsOn<Effect extends string, Event, Host> {
+  readonly host: Host;
+  readonly effects: TableEffects<Effect, Event, Host>;
+
+  constructor(host: Host, effects: TableEffects<Effect, Event, Host>) {
+    this.host = host;
+    this.effects = effects;
+  }
+}
 
 /** Sees runs of tables, as inspectors and the recorder see actors. */
 export interface TableWatch {
@@ -35,10 +46,11 @@ export type Watched = {
 };
 
 /** Runs a table: takes the next state, then performs the effects in order. */
-export class TableRun<State extends string, Event extends { type: string }, Effect extends string> {
+export class TableRun<State extends string, Event extends { type: string }, Effect extends string, Host = void> {
   #state: State;
   readonly #table: Table<State, Event['type'], Effect>;
-  readonly #effects: TableEffects<Effect, Event>;
+  readonly #effects: TableEffects<Effect, Event, Host>;
+  readonly #host: Host;
   #seen: SeenRun | undefined;
   #unseen: Watched | undefined;
   readonly #onlyMoves: boolean;
@@ -46,12 +58,14 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   constructor(
     table: Table<State, Event['type'], Effect>,
     state: NoInfer<State>,
-    effects: TableEffects<NoInfer<Effect>, Event>,
+    effects: TableEffects<NoInfer<Effect>, Event> | EffectsOn<NoInfer<Effect>, Event, Host>,
     watched?: Watched,
   ) {
     this.#table = table;
     this.#state = state;
-    this.#effects = effects;
+    const isShared = effects instanceof EffectsOn;
+    this.#effects = isShared ? effects.effects : (effects as TableEffects<Effect, Event, Host>);
+    this.#host = (isShared ? effects.host : undefined) as Host;
     this.#onlyMoves = watched?.only === 'moves';
     if (watched?.lazily) this.#unseen = watched;
     else this.#seen = watched?.watch?.begin(machineOf(table), watched.id, state);
@@ -85,6 +99,6 @@ export class TableRun<State extends string, Event extends { type: string }, Effe
   }
 
   #perform(effects: readonly Effect[], event: Event): void {
-    for (const effect of effects) this.#effects[effect](event);
+    for (const effect of effects) this.#effects[effect](event, this.#host);
   }
 }

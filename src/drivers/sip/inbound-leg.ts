@@ -1,11 +1,13 @@
 import { guarded } from '../../lib/guard.ts';
 import { isBeforeAnswer, isUp } from '../../machines/leg.ts';
+import type { Dialog } from '../../sip/dialog/dialog.ts';
 import type {
   IncomingCall,
   IncomingCallData,
   IncomingHandlers,
   ResponseOptions,
 } from '../../sip/dialog/incoming-call.ts';
+import type { OfferAnswer, UsageAnswer, UsageEnd } from '../../sip/dialog/usage-handlers.ts';
 import type { CallOffer, IncomingTerms } from '../../sip/dialog/user-agent.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
@@ -13,6 +15,8 @@ import { parseUri } from '../../sip/message/uri.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { parseDescription } from '../../sip/sdp/description.ts';
 import { usableAudio } from '../../sip/sdp/offer-answer.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
+import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { Leg, LegVideo, Report, SipAbilities } from '../../telephony/driver.ts';
 import type { DigitSequence } from '../../telephony/media.ts';
@@ -21,7 +25,7 @@ import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from
 import { type EndpointConfig, reliabilityOf, sessionTermsOf } from './config.ts';
 import { digestClient } from './identity.ts';
 import { LegCore } from './leg-core.ts';
-import type { LegCoreData } from './leg-data.ts';
+import type { LegCoreData, LegSide } from './leg-data.ts';
 import { videoLinesIn } from './leg-video.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
@@ -56,19 +60,16 @@ export type InboundLegData = {
   readonly earlyAnswer?: string;
 };
 
-/** State of a call whose leg is not open yet, and its later receiver. */
-type Opening = { core?: LegCore; call?: IncomingCall; cancelledWith?: number };
-
 /** Takes an INVITE whose sender is known and whose offer we can answer. */
 export function takeInboundCall(services: Services, endpoint: EndpointConfig, offer: CallOffer): InboundCall {
-  const state: Opening = {};
-  const call = offer.take(handlersOf(services, endpoint, state), termsOf(services, endpoint));
-  state.call = call;
+  const arriving = new Arriving(services, endpoint);
+  const call = offer.take(arriving, termsOf(services, endpoint));
+  arriving.call = call;
   return {
     refuse: (status) => call.refuse(status),
     open(channelId, report) {
-      const leg = openLeg({ services, endpoint, call, channelId, report }, state);
-      const { core, cancelledWith } = state;
+      const leg = openLeg({ services, endpoint, call, channelId, report }, arriving);
+      const { core, cancelledWith } = arriving;
       // No reports from inside `open`.
       if (cancelledWith !== undefined)
         queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core?.gone(cancelledWith)));
@@ -84,10 +85,10 @@ export function resumeInboundLeg(
   data: InboundLegData,
   { channelId, report }: { channelId: string; report: Report },
 ): Leg {
-  const state: Opening = {};
-  const call = services.agent.resume(data.call, handlersOf(services, endpoint, state), termsOf(services, endpoint));
-  state.call = call;
-  return openLeg({ services, endpoint, call, channelId, report, from: data }, state);
+  const arriving = new Arriving(services, endpoint);
+  const call = services.agent.resume(data.call, arriving, termsOf(services, endpoint));
+  arriving.call = call;
+  return openLeg({ services, endpoint, call, channelId, report, from: data }, arriving);
 }
 
 const termsOf = (services: Services, endpoint: EndpointConfig): IncomingTerms => ({
@@ -97,32 +98,88 @@ const termsOf = (services: Services, endpoint: EndpointConfig): IncomingTerms =>
   session: sessionTermsOf(endpoint),
 });
 
-const handlersOf = (services: Services, endpoint: EndpointConfig, state: Opening): IncomingHandlers => ({
-  owner: () => state.core?.usageHandlers.owner?.(),
-  answerOffer: (sdp, request) => state.core?.usageHandlers.answerOffer(sdp, request),
-  rejectOffer: (sdp) => state.core?.usageHandlers.rejectOffer?.(sdp),
-  makeOffer: () => state.core?.usageHandlers.makeOffer() ?? '',
-  acceptAnswer: (sdp) => state.core?.usageHandlers.acceptAnswer(sdp) ?? false,
-  standingHeaders: () => state.core?.identity() ?? [],
-  onUpdated: (request) => state.core?.identify(request),
-  onOfferRefused: (status) => state.core?.usageHandlers.onOfferRefused?.(status),
-  challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
-  registeredFlow: (dialog) => services.bindings.flowTo(endpoint.name, dialog.remoteTarget),
-  onRequest: (request) => state.core?.usageHandlers.onRequest(request) ?? 500,
-  onRequestEnded: (label, status) => state.core?.usageHandlers.onRequestEnded?.(label, status),
-  onEnded: (end) => state.core?.usageHandlers.onEnded(end),
-  onCancelled(cancel) {
-    state.cancelledWith = causeOfCancel(cancel);
-    state.core?.gone(state.cancelledWith);
-  },
-  onAnswerSent() {
-    if (state.call) state.core?.up(state.call.usage);
-  },
-  onSetupFailed: (status) => state.core?.gone(causeFromStatus(status), status),
-  onClosed() {
-    if (state.call) services.departing.closed(state.call);
-  },
-});
+/** A call that came in, and its leg once that is open: it hears what the dialog tells. */
+class Arriving implements IncomingHandlers {
+  call: IncomingCall | undefined;
+  core: LegCore | undefined;
+  cancelledWith: number | undefined;
+  readonly #services: Services;
+  readonly #endpoint: EndpointConfig;
+
+  constructor(services: Services, endpoint: EndpointConfig) {
+    this.#services = services;
+    this.#endpoint = endpoint;
+  }
+
+  owner(): string | undefined {
+    return this.core?.owner();
+  }
+
+  answerOffer(sdp: string, request: SipRequest): OfferAnswer {
+    return this.core?.answerOffer(sdp, request);
+  }
+
+  rejectOffer(sdp: string): string | undefined {
+    return this.core?.rejectOffer(sdp);
+  }
+
+  makeOffer(): string {
+    return this.core?.makeOffer() ?? '';
+  }
+
+  acceptAnswer(sdp: string): boolean {
+    return this.core?.acceptAnswer(sdp) ?? false;
+  }
+
+  standingHeaders(): HeaderLines {
+    return this.core?.standingHeaders() ?? [];
+  }
+
+  onUpdated(request: SipRequest): void {
+    this.core?.identify(request);
+  }
+
+  onOfferRefused(status: number): void {
+    this.core?.onOfferRefused(status);
+  }
+
+  challengeStranger(transaction: ServerTransaction, dialog: Dialog): boolean {
+    return this.#services.endpoints.challengeStranger(this.#endpoint, transaction, dialog);
+  }
+
+  registeredFlow(dialog: Dialog): Target | undefined {
+    return this.#services.bindings.flowTo(this.#endpoint.name, dialog.remoteTarget);
+  }
+
+  onRequest(request: SipRequest): UsageAnswer {
+    return this.core?.onRequest(request) ?? 500;
+  }
+
+  onRequestEnded(label: string, status: number): void {
+    this.core?.onRequestEnded(label, status);
+  }
+
+  onEnded(end: UsageEnd): void {
+    this.core?.onEnded(end);
+  }
+
+  onCancelled(cancel: SipRequest | undefined): void {
+    this.cancelledWith = causeOfCancel(cancel);
+    this.core?.gone(this.cancelledWith);
+  }
+
+  onAnswerSent(): void {
+    if (this.call) this.core?.up(this.call.usage);
+  }
+
+  onSetupFailed(status: number): void {
+    this.core?.gone(causeFromStatus(status), status);
+  }
+
+  onClosed(): void {
+    if (this.call) this.#services.departing.closed(this.call);
+  }
+}
 
 type LegOptions = {
   services: Services;
@@ -133,13 +190,13 @@ type LegOptions = {
   from?: InboundLegData;
 };
 
-function openLeg(options: LegOptions, state: Opening): Leg {
+function openLeg(options: LegOptions, arriving: Arriving): Leg {
   const leg = new InboundLeg(options);
-  state.core = leg.core;
+  arriving.core = leg.core;
   return leg;
 }
 
-class InboundLeg implements Leg {
+class InboundLeg implements Leg, LegSide {
   readonly protocolId: string;
   readonly source: string;
   readonly core: LegCore;
@@ -169,22 +226,13 @@ class InboundLeg implements Leg {
       peer: call.source,
       report,
       from: from && { data: from.core, usage: from.core.phase === 'setup' ? undefined : call.usage },
-      intents: {
-        ring: () => this.#provisional(180, this.#earlyAnswer),
-        forwarding: () => this.#provisional(181, undefined),
-        progress: (negotiation) => this.#progressed(negotiation),
-        answer: (negotiation) => this.#answered(negotiation),
-      },
-      onChanged: () => services.legs.changed(endpoint.name),
       begins: 'setup',
-      onMediaLost: (cause) => call.refuse(503, { headers: reasonHeaders(cause) }),
-      end: (cause = Cause.normalClearing) => call.hangup(statusFromCause(cause), reasonHeaders(cause)),
-      deflect: (uri) => call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } }),
+      side: this,
     });
     this.#token = services.legs.add(endpoint.name, {
       channelId,
       view: () => this.#view(),
-      receiveRefer: this.core.receiveRefer,
+      receiveRefer: (...of) => this.core.receiveRefer(...of),
     });
     services.legs.changed(endpoint.name);
     this.#channelId = channelId;
@@ -312,6 +360,39 @@ class InboundLeg implements Leg {
     };
   }
 
+  /* ---- What the core asks for ------------------------------------------------------------------------------- */
+
+  intends(intent: string): boolean {
+    return Object.hasOwn(InboundLeg.#intents, intent);
+  }
+
+  intent(intent: string, negotiation: Negotiation): void {
+    InboundLeg.#intents[intent]?.(this, negotiation);
+  }
+
+  static readonly #intents: Readonly<Record<string, (leg: InboundLeg, negotiation: Negotiation) => void>> = {
+    ring: (leg) => leg.#provisional(180, leg.#earlyAnswer),
+    forwarding: (leg) => leg.#provisional(181, undefined),
+    progress: (leg, negotiation) => leg.#progressed(negotiation),
+    answer: (leg, negotiation) => leg.#answered(negotiation),
+  };
+
+  changed(): void {
+    this.#services.legs.changed(this.#endpoint.name);
+  }
+
+  mediaLost(cause: number): void {
+    this.#call.refuse(503, { headers: reasonHeaders(cause) });
+  }
+
+  end(cause: number = Cause.normalClearing): void {
+    this.#call.hangup(statusFromCause(cause), reasonHeaders(cause));
+  }
+
+  deflect(uri: string): void {
+    this.#call.refuse(302, { contact: { uri: parseUri(uri)!, params: {} } });
+  }
+
   /**
    * Prefers these codecs, unless SDP was sent or the codecs were set. Later offers of the same codecs get the same
    * answer.
@@ -367,14 +448,14 @@ class InboundLeg implements Leg {
   }
 
   #headers(): HeaderLines {
-    return [...this.core.identity(), ...trickleHeaders(this.#endpoint)];
+    return [...this.core.standingHeaders(), ...trickleHeaders(this.#endpoint)];
   }
 
   /** Our answer to the caller's offer, or our offer: the same in 183 and 200 (RFC 3261 13.3.1.1). */
   #description(negotiation: Negotiation): string | undefined {
     const { request, offer } = this.#call;
     if (this.#earlyAnswer !== undefined) return this.#earlyAnswer;
-    const said = offer === undefined ? negotiation.offer() : this.core.usageHandlers.answerOffer(offer, request);
+    const said = offer === undefined ? negotiation.offer() : this.core.answerOffer(offer, request);
     if (typeof said === 'string') this.#earlyAnswer = said;
     return this.#earlyAnswer;
   }

@@ -1,14 +1,16 @@
 import type { VideoFormatName } from '../../lib/formats.ts';
 import { guarded } from '../../lib/guard.ts';
 import { isBeforeAnswer, isUp, type LegEffect, type LegEvent, type LegState, legTable } from '../../machines/leg.ts';
-import { TableRun } from '../../machines/table-run.ts';
+import { EffectsOn, type TableEffects, TableRun } from '../../machines/table-run.ts';
+import type { Dialog, DialogRequestOptions } from '../../sip/dialog/dialog.ts';
 import type { InviteUsage } from '../../sip/dialog/invite-usage.ts';
 import { Timers } from '../../sip/dialog/stack.ts';
-import type { OfferAnswer, UsageAnswer, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
+import type { OfferAnswer, UsageAnswer, UsageEnd, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
 import { hasBody } from '../../sip/message/session-body.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
+import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { LegReport } from '../../telephony/driver.ts';
@@ -16,37 +18,32 @@ import type { DigitSequence, MediaReport, MediaSessionDump, RtpFlow, RtpSession 
 import type { Party } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
-import { type AskedTransfers, createAskedTransfers } from './asked-transfers.ts';
 import { causeFromReason, causeFromStatus } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
-import { digitTerms, InfoDigits, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
+import { digitTerms, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import { type FindPeer, type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
+import { LegParts } from './leg-parts.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
 import type { ReferReceiver } from './legs.ts';
 import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation } from './negotiation.ts';
-import { OwnTransfers } from './own-transfers.ts';
 import { assertedParty } from './party.ts';
-import { PictureUpdates } from './picture-updates.ts';
 import { addressDependsOnPeer, mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
 import { receiveTrickled } from './trickle.ts';
 
-/** The common part of inbound and outbound legs: media, reports, and the call in its dialog. */
-export class LegCore {
+/**
+ * The common part of inbound and outbound legs: media, reports, and the call in its dialog, whose requests it answers. Parts that
+ * most calls do not need are created by their first use.
+ */
+export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
   readonly media: PendingSession;
   readonly video: VideoStreams | undefined;
-  readonly usageHandlers: UsageHandlers;
-  /** Takes a REFER of the far side, sent inside the call or outside it. */
-  readonly receiveRefer: ReferReceiver;
   readonly #options: LegCoreOptions;
-  readonly #life: TableRun<LegState, LegEvent, LegEffect>;
+  readonly #life: TableRun<LegState, LegEvent, LegEffect, LegCore>;
   readonly #timers: Timers;
-  readonly #infos: InfoDigits;
-  readonly #pictures: PictureUpdates;
-  readonly #transfers: AskedTransfers;
-  readonly #ownTransfers: OwnTransfers;
+  readonly #parts: LegParts;
   readonly #intents: string[] = [];
   #usage: InviteUsage | undefined;
   #negotiation: Negotiation | undefined;
@@ -59,57 +56,29 @@ export class LegCore {
 
   constructor(options: LegCoreOptions) {
     const { services, endpoint } = options;
-    const { stack } = services;
     const from = options.from?.data;
     this.#options = options;
     this.#life = this.#begin(from);
-    this.#timers = new Timers(stack, 'a leg', () => this.#breakDown());
+    this.#timers = new Timers(services.stack, 'a leg', () => this.#breakDown());
     this.#usage = options.from?.usage;
     this.#digits = from?.digits ?? endpoint.digits;
     this.#codecs = from?.codecs ?? options.codecs;
     this.#connected = from?.connected;
     this.#presented = from ? from.presented : options.presented;
     this.#peer = options.peer;
-    this.#infos = new InfoDigits(this.#timers, stack.clock, (body) =>
-      this.#usage?.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
-    );
     this.video = this.#showVideo(from?.video);
-    const watched = { watch: services.tables, id: options.channelId, lazily: true } as const;
-    this.#pictures = new PictureUpdates({
-      ...{ clock: stack.clock, watched },
-      intervalMs: services.config.video.keyFrameIntervalMs,
-      send: (info) => {
-        if (this.#isUp) this.#usage?.request(PictureUpdates.label, 'INFO', info);
-        return this.#isUp && this.#usage !== undefined;
-      },
-      show: () => this.video?.askKeyFrame(),
-    });
-    this.#transfers = createAskedTransfers({
-      ...{ services, endpoint, watched },
-      isUp: () => this.#isUp,
-      send: (label, headers, body) =>
-        this.#usage?.request(label, 'NOTIFY', { headers, contentType: 'message/sipfrag;version=2.0', body }),
-      ask: (transfer) => this.tell({ type: 'leg.transferAsked', transfer }),
-      from: from?.transfers,
-    });
-    this.receiveRefer = this.#transfers.receiveRefer;
-    this.#ownTransfers = new OwnTransfers({
-      ...{ from: from?.referred ?? false, watched },
-      send: (headers) => this.#usage?.request('refer', 'REFER', { headers }),
-      succeeded: () => this.gone(Cause.normalClearing),
-    });
-    this.usageHandlers = this.#handlers();
+    this.#parts = new LegParts(this, options, this.#timers);
     this.media = this.#openMedia(from?.media);
     const known = this.#goOnWith(from);
     if (!known)
       this.media.whenOpen(this.#contain('negotiating', (opened: RtpSession) => this.#negotiate(opened, from)));
-    if (from?.media.local?.port === 0 && this.#isUp)
+    if (from?.media.local?.port === 0 && this.isUp)
       this.media.whenOpen(this.#contain('telling the new address', () => this.send({ type: 'renegotiate' })));
     // Without an open port only the queued commands exist.
     if (from?.media.local) this.media.goOnFrom(from.media);
     else if (from) this.media.ask(from.media.standing);
     for (const intent of from?.intents ?? []) this.#when(intent);
-    this.#infos.send(from?.infos ?? []);
+    if (from) this.#parts.restore(from);
   }
 
   get state(): LegState {
@@ -127,7 +96,8 @@ export class LegCore {
     return this.#digits;
   }
 
-  get #isUp(): boolean {
+  /** Whether the call stands. */
+  get isUp(): boolean {
     return isUp(this.state);
   }
 
@@ -197,7 +167,7 @@ export class LegCore {
   }
 
   /** Headers that say who the far side is connected to. */
-  identity(): HeaderLines {
+  standingHeaders(): HeaderLines {
     const { services, endpoint, calls } = this.#options;
     const target = this.#usage?.dialog.flow ?? this.#peer;
     if (!endpoint.sendConnectedLine || !this.#presented || !target) return [];
@@ -209,20 +179,31 @@ export class LegCore {
   present(party: Party): void {
     if (isSame(party, this.#presented)) return;
     this.#presented = party;
-    if (this.#isUp && this.identity().length > 0) this.#usage?.announce();
+    if (this.isUp && this.standingHeaders().length > 0) this.#usage?.announce();
   }
 
   sendDigits(sequence: DigitSequence): void {
     const inAudio = this.#digits === 'inband' || this.#digits === 'auto_inband';
     const agreed = this.#negotiation?.agreed;
     if (!inAudio && this.#usage && agreed && agreed.telephoneEvent === undefined)
-      this.#infos.send(infosOf(sequence, this.#options.services.stack.clock.now()));
+      this.#parts.infos.send(infosOf(sequence, this.#options.services.stack.clock.now()));
     else this.media.sendDigits(sequence);
   }
 
   /** Tells the far side how the transfer goes that it asked for. */
   tellTransfer(id: string, status: number): void {
-    this.#transfers.tell(id, status);
+    this.#parts.tellTransfer(id, status);
+  }
+
+  /** Takes a REFER of the far side, sent inside the call or outside it. */
+  receiveRefer(...of: Parameters<ReferReceiver>): UsageAnswer {
+    return this.#parts.transfers.receiveRefer(...of);
+  }
+
+  /** Sends a request inside the call; `onRequestEnded` hears its label. @returns false where there is no call */
+  request(label: string, method: string, content: DialogRequestOptions): boolean {
+    this.#usage?.request(label, method, content);
+    return this.#usage !== undefined;
   }
 
   expectEnd(ms: number): void {
@@ -253,13 +234,14 @@ export class LegCore {
   release(): void {
     this.send({ type: 'release' });
     this.#timers.clearAll();
-    for (const each of [this.#transfers, this.#ownTransfers, this.#pictures, this.video, this.media]) each?.close();
+    this.#parts.close();
+    this.video?.close();
+    this.media.close();
   }
 
   dump(): LegCoreData {
     const { state } = this;
     const { endpoint, codecs } = this.#options;
-    const transfers = this.#transfers.dump();
     return {
       phase: isBeforeAnswer(state) ? 'setup' : isUp(state) ? 'up' : (state as 'gone' | 'ended'),
       intents: [...this.#intents],
@@ -271,52 +253,48 @@ export class LegCore {
       ...(this.#presented && { presented: this.#presented }),
       heldTold: state === 'held',
       silentEarly: state === 'unheard',
-      infos: this.#infos.waiting,
-      ...(this.#ownTransfers.asked && { referred: true }),
-      ...(transfers.length > 0 && { transfers }),
+      ...this.#parts.dump(),
       ...(this.video && { video: this.video.dump() }),
       media: this.media.dump(),
     };
   }
 
-  #begin(from: LegCoreData | undefined): TableRun<LegState, LegEvent, LegEffect> {
-    const { begins, report, onChanged, onMediaLost, end, deflect, services, channelId } = this.#options;
-    const watched = { watch: services.tables, id: channelId };
-    return new TableRun(
-      legTable,
-      from ? stateOf(from, begins) : begins,
-      {
-        placeCall: () => this.#when('dial'),
-        sendRinging: () => this.#when('ring'),
-        sendForwarding: () => this.#when('forwarding'),
-        sendProgress: () => this.#when('progress'),
-        answerCall: () => this.#when('answer'),
-        playRinging: () => this.media.indicate('ringing'),
-        stopRinging: () => this.media.indicate(undefined),
-        holdCall: () => this.#hold(true),
-        unholdCall: () => this.#hold(false),
-        offerAgain: () => this.#usage?.reinvite(),
-        deflectCall: ({ uri }: Extract<LegEvent, { type: 'deflect' }>) => deflect?.(uri),
-        referCall: ({ uri }: Extract<LegEvent, { type: 'refer' }>) => this.#ownTransfers.ask(uri),
-        refuseCall: ({ cause }: Extract<LegEvent, { cause: number }>) => onMediaLost(cause),
-        endCall: (event) => end('cause' in event ? event.cause : undefined),
-        renewMedia: () => this.#negotiation?.renew(),
-        considerVideo: () => this.video?.consider(),
-        tellAnswered: () => this.tell({ type: 'leg.answered' }),
-        tellHeld: () => this.tell({ type: 'leg.held', musicClass: 'default' }),
-        tellUnheld: () => this.tell({ type: 'leg.unheld' }),
-        tellHungUp: (event: Extract<LegEvent, { cause: number }>) => {
-          const techCause = 'techCause' in event ? event.techCause : undefined;
-          report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
-        },
-        tellForwarded: ({ target, redirection }: Extract<LegEvent, { type: 'call.forwarded' }>) =>
-          report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
-        tellEnded: () => report({ type: 'leg.ended' }),
-        noteChange: onChanged,
-      },
-      watched,
-    );
+  #begin(from: LegCoreData | undefined): TableRun<LegState, LegEvent, LegEffect, LegCore> {
+    const { begins, services, channelId } = this.#options;
+    const state = from ? stateOf(from, begins) : begins;
+    const effects = new EffectsOn(this, LegCore.#effects);
+    return new TableRun(legTable, state, effects, { watch: services.tables, id: channelId });
   }
+
+  static readonly #effects: TableEffects<LegEffect, LegEvent, LegCore> = {
+    placeCall: (_, leg) => leg.#when('dial'),
+    sendRinging: (_, leg) => leg.#when('ring'),
+    sendForwarding: (_, leg) => leg.#when('forwarding'),
+    sendProgress: (_, leg) => leg.#when('progress'),
+    answerCall: (_, leg) => leg.#when('answer'),
+    playRinging: (_, leg) => leg.media.indicate('ringing'),
+    stopRinging: (_, leg) => leg.media.indicate(undefined),
+    holdCall: (_, leg) => leg.#hold(true),
+    unholdCall: (_, leg) => leg.#hold(false),
+    offerAgain: (_, leg) => leg.#usage?.reinvite(),
+    deflectCall: ({ uri }: Extract<LegEvent, { type: 'deflect' }>, leg) => leg.#options.side.deflect?.(uri),
+    referCall: ({ uri }: Extract<LegEvent, { type: 'refer' }>, leg) => leg.#parts.ownTransfers.ask(uri),
+    refuseCall: ({ cause }: Extract<LegEvent, { cause: number }>, leg) => leg.#options.side.mediaLost?.(cause),
+    endCall: (event, leg) => leg.#options.side.end('cause' in event ? event.cause : undefined),
+    renewMedia: (_, leg) => leg.#negotiation?.renew(),
+    considerVideo: (_, leg) => leg.video?.consider(),
+    tellAnswered: (_, leg) => leg.tell({ type: 'leg.answered' }),
+    tellHeld: (_, leg) => leg.tell({ type: 'leg.held', musicClass: 'default' }),
+    tellUnheld: (_, leg) => leg.tell({ type: 'leg.unheld' }),
+    tellHungUp: (event: Extract<LegEvent, { cause: number }>, leg) => {
+      const techCause = 'techCause' in event ? event.techCause : undefined;
+      leg.#options.report({ type: 'leg.hungUp', cause: event.cause, ...(techCause !== undefined && { techCause }) });
+    },
+    tellForwarded: ({ target, redirection }: Extract<LegEvent, { type: 'call.forwarded' }>, leg) =>
+      leg.#options.report({ type: 'leg.forwarded', target, ...(redirection && { redirection }) }),
+    tellEnded: (_, leg) => leg.#options.report({ type: 'leg.ended' }),
+    noteChange: (_, leg) => leg.#options.side.changed(),
+  };
 
   #showVideo(from: VideoStreamsData | undefined): VideoStreams | undefined {
     const { services, endpoint, channelId, video } = this.#options;
@@ -331,7 +309,7 @@ export class LegCore {
       bundled: endpoint.webrtc,
       offers: {
         ...{ clock: services.stack.clock, timers: this.#timers, pace: services.config.video },
-        canOffer: () => this.#isUp,
+        canOffer: () => this.isUp,
         offer: () => this.#usage?.reinvite(),
       },
       changed: () => this.tell({ type: 'leg.videoChanged' }),
@@ -361,57 +339,78 @@ export class LegCore {
     });
   }
 
-  #handlers(): UsageHandlers {
-    const { services, endpoint, channelId } = this.#options;
-    const { log } = services.stack;
-    return {
-      owner: () => channelId,
-      answerOffer: (sdp, request) => {
-        const answer = this.#negotiation?.answer(sdp);
-        if (typeof answer === 'string') this.identify(request);
-        return answer;
-      },
-      rejectOffer: (sdp) => this.#negotiation?.reject(sdp),
-      makeOffer: () => this.#negotiation?.offer() ?? '',
-      standingHeaders: () => this.identity(),
-      onUpdated: (message) => this.identify(message),
-      acceptAnswer: (sdp) => this.#negotiation?.accept(sdp) ?? false,
-      onOfferRefused: (status) => {
-        log.info({ channel: channelId, status }, 'a re-offer was refused');
-        this.video?.refused();
-      },
-      onRequestEnded: (label, status) => {
-        this.#transfers.ended(label, status);
-        this.#pictures.ended(label, status);
-        if (label === 'refer' && status >= 300)
-          log.info({ channel: channelId, status }, 'the far side refused the transfer');
-      },
-      challengeStranger: (transaction, dialog) => services.endpoints.challengeStranger(endpoint, transaction, dialog),
-      registeredFlow: (dialog) => services.bindings.flowTo(endpoint.name, dialog.remoteTarget),
-      onRequest: (request) => this.#receive(request),
-      onEnded: (end) => {
-        if (end.by === 'bye') this.gone(causeFromReason(end.request) ?? Cause.normalClearing);
-        else this.gone(causeFromStatus(end.status), end.status);
-      },
-      onClosed() {},
-    };
+  /* ---- The call in its dialog ---------------------------------------------------------------------------------- */
+
+  owner(): string {
+    return this.#options.channelId;
   }
 
-  #receive(request: SipRequest): UsageAnswer {
+  answerOffer(sdp: string, request: SipRequest): OfferAnswer {
+    const answer = this.#negotiation?.answer(sdp);
+    if (typeof answer === 'string') this.identify(request);
+    return answer;
+  }
+
+  rejectOffer(sdp: string): string | undefined {
+    return this.#negotiation?.reject(sdp);
+  }
+
+  makeOffer(): string {
+    return this.#negotiation?.offer() ?? '';
+  }
+
+  acceptAnswer(sdp: string): boolean {
+    return this.#negotiation?.accept(sdp) ?? false;
+  }
+
+  onUpdated(message: SipRequest): void {
+    this.identify(message);
+  }
+
+  onOfferRefused(status: number): void {
+    const { services, channelId } = this.#options;
+    services.stack.log.info({ channel: channelId, status }, 'a re-offer was refused');
+    this.video?.refused();
+  }
+
+  onRequestEnded(label: string, status: number): void {
+    const { services, channelId } = this.#options;
+    this.#parts.ended(label, status);
+    if (label === 'refer' && status >= 300)
+      services.stack.log.info({ channel: channelId, status }, 'the far side refused the transfer');
+  }
+
+  challengeStranger(transaction: ServerTransaction, dialog: Dialog): boolean {
+    const { services, endpoint } = this.#options;
+    return services.endpoints.challengeStranger(endpoint, transaction, dialog);
+  }
+
+  registeredFlow(dialog: Dialog): Target | undefined {
+    const { services, endpoint } = this.#options;
+    return services.bindings.flowTo(endpoint.name, dialog.remoteTarget);
+  }
+
+  onEnded(end: UsageEnd): void {
+    if (end.by === 'bye') this.gone(causeFromReason(end.request) ?? Cause.normalClearing);
+    else this.gone(causeFromStatus(end.status), end.status);
+  }
+
+  onRequest(request: SipRequest): UsageAnswer {
     switch (request.method) {
       case 'INFO': {
         const pressed = parseInfoDigit(request);
         if (pressed && !this.#isOver) this.tell({ type: 'leg.digit', ...pressed });
         // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
         if (pressed || !hasBody(request)) return 200;
-        return this.#pictures.receive(request) ?? receiveTrickled(request, this.#negotiation?.trickle) ?? unknownInfo;
+        const { trickle } = this.#negotiation ?? {};
+        return this.#parts.pictures.receive(request) ?? receiveTrickled(request, trickle) ?? unknownInfo;
       }
       case 'NOTIFY':
-        return this.#ownTransfers.receive(request);
+        return this.#parts.ownTransfers.receive(request);
       case 'REFER':
-        return this.#transfers.receiveRefer(request);
+        return this.#parts.transfers.receiveRefer(request);
       case 'SUBSCRIBE':
-        return this.#transfers.receiveSubscribe(request);
+        return this.#parts.transfers.receiveSubscribe(request);
       case 'MESSAGE':
         return receiveMessage(this.#options.services, this.#options.endpoint, request);
       case 'OPTIONS':
@@ -425,7 +424,7 @@ export class LegCore {
     if (this.#isOver) return;
     const heard = heardOf(told);
     if (heard) this.tell(heard);
-    else if (told.type === 'media.keyFrameNeeded') this.#pictures.ask();
+    else if (told.type === 'media.keyFrameNeeded') this.#parts.pictures.ask();
     else if (told.type === 'media.timedOut')
       this.send({ type: 'media.silent', cause: Cause.requestedChannelUnavailable });
     else if (told.type === 'media.lost') this.#loseMedia(Cause.temporaryFailure);
@@ -467,14 +466,15 @@ export class LegCore {
 
   /** Does what an intent says once the port is open, in order, unless the leg is over by then. */
   #when(intent: string): void {
-    if (!Object.hasOwn(this.#options.intents, intent)) return;
+    if (!this.#options.side.intends(intent)) return;
     this.#intents.push(intent);
     this.media.whenOpen(this.#contain('a leg whose port is open', () => this.#act()));
   }
 
   #act(): void {
     const intent = this.#intents.shift();
-    if (intent !== undefined && this.#negotiation && !this.#isOver) this.#options.intents[intent]?.(this.#negotiation);
+    if (intent !== undefined && this.#negotiation && !this.#isOver)
+      this.#options.side.intent(intent, this.#negotiation);
   }
 
   #hold(on: boolean): void {

@@ -46,6 +46,21 @@ export type LegCoreData = {
 /** Resolves the target of the call; undefined if there is none. */
 export type FindPeer = () => Promise<Target | undefined>;
 
+/** What only the leg of a call that came in, or of one that goes out, can do. */
+export interface LegSide {
+  /** Whether it has an action of this name, which waits until the port is open. */
+  intends(intent: string): boolean;
+  intent(intent: string, negotiation: Negotiation): void;
+  /** The call has changed: its state, or who holds it. */
+  changed(): void;
+  /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
+  mediaLost?(cause: number): void;
+  /** Ends the call, with a Q.850 cause if there is one. */
+  end(cause: number | undefined): void;
+  /** Sends the caller elsewhere instead of an answer. */
+  deflect?(uri: string): void;
+}
+
 /** The data of a leg. */
 export type LegCoreOptions = {
   services: Services;
@@ -61,8 +76,8 @@ export type LegCoreOptions = {
   /** Finds the peer, if the address in our SDP depends on it; never rejects. */
   findPeer?: FindPeer | undefined;
   report: Report;
-  /** The commands that run once the port is open, by name. */
-  intents: Readonly<Record<string, (negotiation: Negotiation) => void>>;
+  /** The side of the call that we are. */
+  side: LegSide;
   /** The caller identity that the far side gets. */
   presented?: Party | undefined;
   /** The far side is the callee: its connected line is the caller. */
@@ -71,14 +86,6 @@ export type LegCoreOptions = {
   from?: { data: LegCoreData; usage: InviteUsage | undefined } | undefined;
   /** Whether nobody is called before `dial`. */
   begins: 'undialed' | 'setup';
-  /** The call has changed: its state, or who holds it. */
-  onChanged(): void;
-  /** No port could be had, or the media session broke down; the core then tells that the leg is gone. */
-  onMediaLost(cause: number): void;
-  /** Ends the call, with a Q.850 cause if there is one. */
-  end(cause: number | undefined): void;
-  /** Sends the caller elsewhere instead of an answer. */
-  deflect?(uri: string): void;
 };
 
 /** The state of a leg that another process saved. */

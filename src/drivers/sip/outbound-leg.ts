@@ -19,7 +19,7 @@ import { seekPhones, towards } from './elsewhere.ts';
 import { forwardOf } from './forwards.ts';
 import { digestClient, fromAddress, identityHeaders, ownHost } from './identity.ts';
 import { LegCore } from './leg-core.ts';
-import type { LegCoreData } from './leg-data.ts';
+import type { LegCoreData, LegSide } from './leg-data.ts';
 import type { CallView, LegToken } from './legs.ts';
 import { type Negotiation, preferredFirst } from './negotiation.ts';
 import { redirectionHeaders } from './redirections.ts';
@@ -80,7 +80,7 @@ type Failure = { status: number; cause: number; forward?: { target: string; redi
 export const createOutboundLeg = (options: OutboundOptions): Leg & { dump(): OutboundLegData } =>
   new OutboundLeg(options);
 
-class OutboundLeg implements Leg {
+class OutboundLeg implements Leg, LegSide {
   /** The Call-ID, known before anything is sent; of a forked call it is that of the first contact. */
   readonly protocolId: string;
   readonly #options: OutboundOptions;
@@ -124,16 +124,13 @@ class OutboundLeg implements Leg {
       presented: request.caller,
       calls: true,
       from: from && { data: from.core, usage: this.#resume(from)?.usage },
-      intents: { dial: (negotiation) => this.#placeAll(negotiation) },
-      onChanged: () => this.#changed(),
       begins: from?.dialed ? 'setup' : 'undialed',
-      onMediaLost() {},
-      end: (cause) => this.#hangupAll(cause === undefined ? undefined : reasonHeaders(cause)),
+      side: this,
     });
     this.#token = services.legs.add(resolved.endpoint.name, {
       channelId: request.channelId,
       view: () => this.#view(),
-      receiveRefer: this.#core.receiveRefer,
+      receiveRefer: (...of) => this.#core.receiveRefer(...of),
     });
   }
 
@@ -260,6 +257,22 @@ class OutboundLeg implements Leg {
     };
   }
 
+  intends(intent: string): boolean {
+    return intent === 'dial';
+  }
+
+  intent(_intent: string, negotiation: Negotiation): void {
+    this.#placeAll(negotiation);
+  }
+
+  changed(): void {
+    this.#options.services.legs.changed(this.#options.resolved.endpoint.name);
+  }
+
+  end(cause: number | undefined): void {
+    this.#hangupAll(cause === undefined ? undefined : reasonHeaders(cause));
+  }
+
   /** A call that is not placed yet, because other nodes are asked, is dialed again. */
   #dumpCore(): LegCoreData {
     const dumped = this.#core.dump();
@@ -296,7 +309,7 @@ class OutboundLeg implements Leg {
       const isFirst = this.#calls.size + this.#failures.length === 0;
       this.#place({ destination, sdp, ...(isFirst && { callId: this.protocolId }) });
     }
-    this.#changed();
+    this.changed();
   }
 
   /** Calls the phones of other nodes as well. The call ends if there are none anywhere, and when all have failed. */
@@ -315,10 +328,6 @@ class OutboundLeg implements Leg {
         else this.#core.gone(isWhole ? Cause.subscriberAbsent : Cause.temporaryFailure);
       },
     });
-  }
-
-  #changed(): void {
-    this.#options.services.legs.changed(this.#options.resolved.endpoint.name);
   }
 
   /** The call as BLF shows it: the answering branch, or else the most advanced one. */
@@ -390,29 +399,27 @@ class OutboundLeg implements Leg {
   }
 
   /** The core's, looked up when they are needed: a call that is restored stands before the core does. */
-  #usageHandlers(): UsageHandlers {
-    const told = () => this.#core.usageHandlers;
+  #usageHandlers(): Omit<UsageHandlers, 'onClosed'> {
+    const told = () => this.#core;
     return {
       owner: () => this.#options.request.channelId,
       answerOffer: (sdp, request) => told().answerOffer(sdp, request),
       makeOffer: () => told().makeOffer(),
       acceptAnswer: (sdp) => told().acceptAnswer(sdp),
-      standingHeaders: () => told().standingHeaders?.() ?? [],
-      onUpdated: (request) => told().onUpdated?.(request),
-      onOfferRefused: (status) => told().onOfferRefused?.(status),
-      challengeStranger: (transaction, dialog) => told().challengeStranger?.(transaction, dialog) ?? false,
-      registeredFlow: (dialog) => told().registeredFlow?.(dialog),
+      standingHeaders: () => told().standingHeaders(),
+      onUpdated: (request) => told().onUpdated(request),
+      onOfferRefused: (status) => told().onOfferRefused(status),
+      challengeStranger: (transaction, dialog) => told().challengeStranger(transaction, dialog),
+      registeredFlow: (dialog) => told().registeredFlow(dialog),
       onRequest: (request) => told().onRequest(request),
-      onRequestEnded: (label, status) => told().onRequestEnded?.(label, status),
+      onRequestEnded: (label, status) => told().onRequestEnded(label, status),
       onEnded: (end) => told().onEnded(end),
-      onClosed: () => told().onClosed(),
     };
   }
 
   #closed(call: OutgoingCall): void {
     this.#over.add(call);
     this.#options.services.departing.closed(call);
-    this.#core.usageHandlers.onClosed();
   }
 
   #provisional(response: SipResponse, branch: string): void {
@@ -431,7 +438,7 @@ class OutboundLeg implements Leg {
     if (!isBeforeAnswer(this.#core.state) || this.#told.has(type)) return;
     this.#told.add(type);
     this.#core.tell({ type });
-    this.#changed();
+    this.changed();
   }
 
   #answered(call: OutgoingCall, response: SipResponse, branch: string): void {

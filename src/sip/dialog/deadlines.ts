@@ -8,8 +8,8 @@ type DeadlinesOptions<Name extends string> = {
   stack: Pick<Stack, 'clock' | 'log'>;
   /** Said of the owner in the log. */
   what: string;
-  /** Action of each deadline; it is no longer set by then. */
-  due: { readonly [name in Name]: () => void };
+  /** Acts on a deadline that is over; it is no longer set by then. */
+  due(name: Name): void;
   /** Hears that one threw, so that the owner can be given up. */
   failed?: () => void;
 };
@@ -71,6 +71,6 @@ export class Deadlines<Name extends string> {
   /** Guarded here: most deadlines of a call never expire. */
   #expire(name: Name): void {
     const { stack, what, due, failed } = this.#options;
-    guarded(stack.log, `${what}: ${name}`, due[name], failed)();
+    guarded(stack.log, `${what}: ${name}`, due, failed)(name);
   }
 }

@@ -105,6 +105,8 @@ type IncomingOptions = {
   /** Answers challenges to our requests inside the call. */
   digest?: DigestClient | undefined;
   handlers: IncomingHandlers;
+  /** Called before the handlers hear that nothing of the call is left. */
+  closing(): void;
 };
 
 const REPEAT_PROVISIONAL_MS = 60_000;
@@ -142,14 +144,7 @@ class Incoming implements IncomingCall {
     this.#deadlines = new Deadlines<IncomingDeadline>({
       stack,
       what: 'a call that came in',
-      due: {
-        repeatProvisional: () =>
-          this.#provisional && this.provisional(this.#provisional.status, this.#provisional.options),
-        expired: () => this.#giveUp(undefined),
-        repeatReliable: () => this.#reliable?.repeat(),
-        // RFC 3262 3: a peer that never sends PRACK did not get the response.
-        reliableLost: () => this.#fail(504),
-      },
+      due: (name) => this.#due(name),
     });
     const reliable =
       'deadlines' in from ? from.reliable !== undefined : wantsReliable(this.request, options.reliability);
@@ -175,11 +170,10 @@ class Incoming implements IncomingCall {
       allow: options.allow,
       session: options.session,
       digest: options.digest,
-      handlers: {
-        onPrack: (transaction) => this.#receivePrack(transaction),
-        ...options.handlers,
-        onEnded: (end) => this.#ended(end),
-      },
+      handlers: options.handlers,
+      onPrack: (transaction) => this.#receivePrack(transaction),
+      onEnded: (end) => this.#ended(end),
+      closing: options.closing,
     });
     if (this.#transaction)
       this.#transaction.handlers = {
@@ -188,6 +182,21 @@ class Incoming implements IncomingCall {
       };
     if ('deadlines' in from) this.#resume(from);
     else this.#watchExpiry();
+  }
+
+  #due(name: IncomingDeadline): void {
+    switch (name) {
+      case 'repeatProvisional':
+        if (this.#provisional) this.provisional(this.#provisional.status, this.#provisional.options);
+        return;
+      case 'expired':
+        return void this.#giveUp(undefined);
+      case 'repeatReliable':
+        return void this.#reliable?.repeat();
+      // RFC 3262 3: a peer that never sends PRACK did not get the response.
+      case 'reliableLost':
+        this.#fail(504);
+    }
   }
 
   get wantsOffer(): boolean {

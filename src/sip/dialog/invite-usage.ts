@@ -65,6 +65,12 @@ type UsageOptions = {
   /** How the session is watched. */
   session?: SessionTerms;
   handlers: UsageHandlers;
+  /** UAS: a PRACK came before the answer, or soon after it; left out, none is expected. */
+  onPrack?(transaction: ServerTransaction): void;
+  /** Hears of the end instead of the handlers. */
+  onEnded?(end: UsageEnd): void;
+  /** Called before the handlers hear that nothing of it is left. */
+  closing?(): void;
 };
 
 /** Content of a 200 to an INVITE. */
@@ -140,15 +146,7 @@ class Usage implements InviteUsage {
     this.#deadlines = new Deadlines<UsageDeadline>({
       stack,
       what: 'a call',
-      due: {
-        repeatOk: () => this.#repeats.repeat(),
-        okLost: () => this.#neverAcknowledged(),
-        refreshSession: () => this.reinvite(),
-        sessionExpired: () => this.#lose(408),
-        reinvite: () => this.#refreshes.due('reinvite'),
-        announce: () => this.#refreshes.due('announce'),
-        bye: () => this.#sendWaitingBye(),
-      },
+      due: (name) => this.#due(name),
       failed: () => this.#lose(500),
     });
     this.#requests = new DialogRequests(
@@ -185,6 +183,23 @@ class Usage implements InviteUsage {
     if (data) this.#resume(data);
   }
 
+  #due(name: UsageDeadline): void {
+    switch (name) {
+      case 'repeatOk':
+        return void this.#repeats.repeat();
+      case 'okLost':
+        return void this.#neverAcknowledged();
+      case 'refreshSession':
+        return void this.reinvite();
+      case 'sessionExpired':
+        return void this.#lose(408);
+      case 'bye':
+        return void this.#sendWaitingBye();
+      default:
+        this.#refreshes.due(name);
+    }
+  }
+
   get dialog(): Dialog {
     return this.#requests.dialog;
   }
@@ -212,10 +227,10 @@ class Usage implements InviteUsage {
     if (request.method === 'BYE') return void this.#receiveBye(transaction);
     if (this.#state === 'ending' || this.#state === 'closed') return void transaction.reply(481);
     if (request.method === 'INVITE' || request.method === 'UPDATE') return void this.#receiveOffering(transaction);
-    const { onPrack, onRequest } = this.#options.handlers;
+    const { onPrack, handlers } = this.#options;
     if (request.method === 'PRACK') return void (onPrack ? onPrack(transaction) : transaction.reply(481));
     const contact = this.#options.contactFor(transaction.source);
-    replyTo(transaction, onRequest(request), this.#options.allow, contact);
+    replyTo(transaction, handlers.onRequest(request), this.#options.allow, contact);
   }
 
   /** INVITE or UPDATE, which may have an offer. */
@@ -340,6 +355,7 @@ class Usage implements InviteUsage {
     this.#repeats.stop();
     this.#refreshes.end();
     this.#requests.stop();
+    this.#options.closing?.();
     this.#options.handlers.onClosed();
   }
 
@@ -449,7 +465,8 @@ class Usage implements InviteUsage {
   #end(reason: UsageEnd): void {
     if (this.#state !== 'early' && this.#state !== 'confirmed') return;
     this.#state = 'ending';
-    this.#options.handlers.onEnded(reason);
+    if (this.#options.onEnded) this.#options.onEnded(reason);
+    else this.#options.handlers.onEnded(reason);
   }
 
   /** The peer has forgotten the dialog or never answers (RFC 3261 12.2.1.2). */

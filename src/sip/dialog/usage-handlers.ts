@@ -45,8 +45,6 @@ export type UsageHandlers = {
   onRequest(request: SipRequest): UsageAnswer;
   /** How a request sent by `request` ended: the final status; 408 and 503 when there was none. */
   onRequestEnded?(label: string, status: number): void;
-  /** UAS: a PRACK came before the answer, or soon after it; left out, none is expected. */
-  onPrack?(transaction: ServerTransaction): void;
   /** The ACK to our 200 to the first INVITE came. */
   onAcknowledged?(): void;
   /** The call is over without our asking. Told once, and not after `bye`. */

@@ -245,13 +245,8 @@ export function createUserAgent(stack: Stack): UserAgent {
       reliability,
       session,
       digest,
-      handlers: {
-        ...told,
-        onClosed() {
-          usages.discharge(key);
-          told.onClosed();
-        },
-      },
+      handlers: told,
+      closing: () => usages.discharge(key),
     });
     const key = keyOfDialog(call.usage.dialog);
     if (call.usage.state !== 'closed') usages.enlist(key, call.usage, from.source);
