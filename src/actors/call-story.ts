@@ -197,19 +197,19 @@ class Story implements CallStory {
     this.#legs.delete(id);
     this.#entries.delete(id);
     const { refusedBy } = ownership.getSnapshot().context;
-    const end = {
-      at: this.#runtime.clock.now(),
-      by: crashed ? 'fault' : (context.endedBy ?? 'server'),
-      cause: crashed ? Cause.temporaryFailure : context.cause,
-      techCause: context.techCause,
-      last: context,
-      failure: refusedBy === undefined ? undefined : failedFor(refusedBy),
-    } as const;
+    const by = crashed ? 'fault' : (context.endedBy ?? 'server');
+    const cause = crashed ? Cause.temporaryFailure : context.cause;
+    const { techCause } = context;
     const { direction, answeredAt } = leg;
-    const facts = { ...end, direction, answered: answeredAt !== undefined, ended: true, sipStatus: context.techCause };
-    const how = { ...end, outcome: this.#outcomeOf(leg, facts) };
-    const finish = (quality: RtpStatistics | undefined): void =>
-      this.#tellOf(leg, (listener) => listener.ended?.(leg, { ...how, quality }));
+    const failure = refusedBy === undefined ? undefined : failedFor(refusedBy);
+    const answered = answeredAt !== undefined;
+    const facts = { direction, answered, ended: true, by, cause, sipStatus: techCause, failure } as const;
+    const end = { by, cause, techCause, failure, at: this.#runtime.clock.now(), last: context };
+    const outcome = this.#outcomeOf(leg, facts);
+    const finish = (quality: RtpStatistics | undefined): void => {
+      const told = { ...end, outcome, quality };
+      this.#tellOf(leg, (listener) => listener.ended?.(leg, told));
+    };
     if (internal.has(leg.technology)) return void finish(undefined);
     // Requested before the leg closes its session: the session answers earlier requests.
     const told = media.statistics().then(finish, () => finish(undefined));

@@ -6,7 +6,7 @@ import {
   pendingMediaSessionTable,
   type SessionTask,
 } from '../machines/pending-media-session.ts';
-import { TableRun, type TableWatch } from '../machines/table-run.ts';
+import { EffectsOn, type TableEffects, TableRun, type TableWatch } from '../machines/table-run.ts';
 import type {
   MediaSession,
   MediaSessionDump,
@@ -38,7 +38,13 @@ type Witnesses = { readonly log: Logger; readonly tables?: TableWatch | undefine
 export class PendingSession extends SessionCommands implements MediaSession {
   readonly id: string;
   readonly #log: Logger;
-  readonly #run: TableRun<keyof typeof pendingMediaSessionTable, SessionEvent, PendingMediaSessionEffect>;
+  readonly #onFailed: (reason: string) => void;
+  readonly #run: TableRun<
+    keyof typeof pendingMediaSessionTable,
+    SessionEvent,
+    PendingMediaSessionEffect,
+    PendingSession
+  >;
   #session: RtpSession | undefined;
   readonly #waiting: Task[] = [];
   /** Commands before the port is open, as data. */
@@ -56,29 +62,33 @@ export class PendingSession extends SessionCommands implements MediaSession {
     super();
     this.id = id;
     this.#log = log;
-    const effects = {
-      keepSession: ({ session }: Of<'session.opened'>) => {
-        this.#session = session;
-      },
-      runWaiting: () => this.#runWaiting(),
-      refuseWaiting: () => this.#refuseWaiting(this.#run.state === 'failed' ? 'no port could be opened' : closed),
-      tellFailed: ({ error }: Of<'opening.failed'>) =>
-        guarded(
-          log,
-          'telling that no RTP port was had',
-          onFailed,
-        )(error instanceof Error ? error.message : String(error)),
-      queueTask: ({ task }: Of<'task'>) => this.#waiting.push(task),
-      runTask: ({ task }: Of<'task'>) => task.run(this.#session!),
-      refuseTask: ({ task }: Of<'task'>) => task.failed(closed),
-      closeSession: () => this.#session?.close(),
-    };
+    this.#onFailed = onFailed;
+    const effects = new EffectsOn(this, PendingSession.#effects);
     this.#run = new TableRun(pendingMediaSessionTable, 'opening', effects, { watch: tables, id, only: 'moves' });
     opening.then(
       (session) => void (this.#run.send({ type: 'session.opened', session }) || session.close()),
       (error: unknown) => this.#run.send({ type: 'opening.failed', error }),
     );
   }
+
+  static readonly #effects: TableEffects<PendingMediaSessionEffect, SessionEvent, PendingSession> = {
+    keepSession: ({ session }: Of<'session.opened'>, pending) => {
+      pending.#session = session;
+    },
+    runWaiting: (_, pending) => pending.#runWaiting(),
+    refuseWaiting: (_, pending) =>
+      pending.#refuseWaiting(pending.#run.state === 'failed' ? 'no port could be opened' : closed),
+    tellFailed: ({ error }: Of<'opening.failed'>, pending) =>
+      guarded(
+        pending.#log,
+        'telling that no RTP port was had',
+        pending.#onFailed,
+      )(error instanceof Error ? error.message : String(error)),
+    queueTask: ({ task }: Of<'task'>, pending) => pending.#waiting.push(task),
+    runTask: ({ task }: Of<'task'>, pending) => task.run(pending.#session!),
+    refuseTask: ({ task }: Of<'task'>) => task.failed(closed),
+    closeSession: (_, pending) => pending.#session?.close(),
+  };
 
   #runWaiting(): void {
     // Nobody awaits the promise: an error of one command is logged, and the others run.

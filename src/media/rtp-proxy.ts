@@ -50,7 +50,8 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   /** Connections by TCP; undefined where there are none. */
   readonly #tcp: IceTcpEnd | undefined;
   readonly #tcpPort: number | undefined;
-  readonly #video: VideoLines;
+  readonly #videoTrace: SessionProxyOptions['trace'];
+  #videoLines: VideoLines | undefined;
   #flow: RtpFlow | undefined;
   #established: EstablishedDtls | undefined;
   #settle: { resolve(): void; reject(error: Error): void } = { resolve: () => {}, reject: () => {} };
@@ -65,14 +66,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
       this.#settle = { resolve, reject };
     });
     this.#trace = options.trace?.('audio');
-    let trace: SharedArrayBuffer | undefined;
-    this.#video = new VideoLines({
-      lives: () => (!this.ended && this.link && this.place ? { link: this.link, place: this.place } : undefined),
-      trace: () => {
-        trace ??= options.trace?.('video');
-        return trace;
-      },
-    });
+    this.#videoTrace = options.trace;
     this.link = link;
     this.place = link.add(this);
     if (from) {
@@ -88,6 +82,19 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     if (from?.video) this.#video.restore(from.video);
   }
 
+  /** Its streams of video, from the first one on. */
+  get #video(): VideoLines {
+    const createTrace = this.#videoTrace;
+    let trace: SharedArrayBuffer | undefined;
+    return (this.#videoLines ??= new VideoLines({
+      lives: () => (!this.ended && this.link && this.place ? { link: this.link, place: this.place } : undefined),
+      trace: () => {
+        trace ??= createTrace?.('video');
+        return trace;
+      },
+    }));
+  }
+
   configure(flow: RtpFlow): void {
     if (flow.webrtc) this.#tcp?.use(flow.webrtc);
     const before = this.#flow?.remote;
@@ -97,7 +104,7 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   }
 
   override get hasVideo(): boolean {
-    return this.#video.any;
+    return this.#videoLines?.any === true;
   }
 
   openVideo(stream: number, bundled = false): Promise<OpenedVideo> {
@@ -107,15 +114,15 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   }
 
   configureVideo(stream: number, flow: VideoFlow | undefined): void {
-    this.#video.configure(stream, flow);
+    this.#videoLines?.configure(stream, flow);
   }
 
   askKeyFrame(): void {
-    this.#video.askKeyFrame();
+    this.#videoLines?.askKeyFrame();
   }
 
   async videoStatistics(): Promise<VideoStatistics[]> {
-    return (await this.#video.statistics()).map((each) => this.showing(each));
+    return ((await this.#videoLines?.statistics()) ?? []).map((each) => this.showing(each));
   }
 
   override async statistics(): Promise<RtpStatistics | undefined> {
@@ -133,14 +140,14 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     return {
       ...super.dump(),
       ...(this.local.port > 0 && { local: this.local }),
-      ...(this.#video.any && { video: this.#video.dump() }),
+      ...(this.#videoLines?.any && { video: this.#videoLines.dump() }),
     };
   }
 
   override heard(report: EngineReport): void {
     if (report.type === 'secured') this.#secured(report.established);
     else if (report.type === 'tcpSent') this.#tcp?.send(report.to, report.packets);
-    else if (report.type === 'videoLocated') this.#video.located(report.stream, report.source);
+    else if (report.type === 'videoLocated') this.#videoLines?.located(report.stream, report.source);
     else if (report.type === 'measured')
       super.heard({ ...report, measures: { ...report.measures, ...this.#shownRemote } });
     else super.heard(report);
@@ -170,18 +177,18 @@ export class RtpProxy extends SessionProxy implements RtpSession {
   override close(): void {
     super.close();
     this.#tcp?.close();
-    this.#video.end('the session was closed');
+    this.#videoLines?.end('the session was closed');
   }
 
   override lost(reason: string): void {
     super.lost(reason);
     this.#tcp?.close();
-    this.#video.end(reason);
+    this.#videoLines?.end(reason);
   }
 
   override moveTo(link: ThreadLink): void {
     super.moveTo(link);
-    this.#video.again();
+    this.#videoLines?.again();
   }
 
   override audible(): number | undefined {

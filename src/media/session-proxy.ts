@@ -54,9 +54,10 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   listed = 0;
   protected readonly told: (report: MediaReport) => void;
   readonly #options: SessionProxyOptions;
-  readonly #plays = new Plays();
-  readonly #recordings = new Recordings();
-  readonly #overhearing = new OverhearingSide((command) => this.post(command));
+  /** Created by their first use: most sessions of a busy server need none of them. */
+  #playsMade: Plays | undefined;
+  #recordingsMade: Recordings | undefined;
+  #overhearingMade: OverhearingSide | undefined;
   readonly #standing = new Map<Standing['type'], Standing>();
   #item: { play: number; item: PlayItem; paused: boolean } | undefined;
   protected link: ThreadLink | undefined;
@@ -69,6 +70,18 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
     this.#options = options;
     this.id = options.id;
     this.told = options.told;
+  }
+
+  get #plays(): Plays {
+    return (this.#playsMade ??= new Plays());
+  }
+
+  get #recordings(): Recordings {
+    return (this.#recordingsMade ??= new Recordings());
+  }
+
+  get #overhearing(): OverhearingSide {
+    return (this.#overhearingMade ??= new OverhearingSide((command) => this.post(command)));
   }
 
   /** Whether it was closed or lost. */
@@ -114,14 +127,14 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const play = this.#plays.add(told);
     this.#ask({ type: 'play', play, item });
-    if (this.#ended || !this.link) this.#plays.failAll(sessionClosed);
+    if (this.#ended || !this.link) this.#playsMade?.failAll(sessionClosed);
     return playHandle(this.#plays, play, (command) => this.#ask(command));
   }
 
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
     const recording = this.#recordings.add(told);
     this.#ask(this.#recordings.order(recording, request));
-    if (this.#ended || !this.link) this.#recordings.failAll(sessionClosed);
+    if (this.#ended || !this.link) this.#recordingsMade?.failAll(sessionClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
   }
 
@@ -160,19 +173,19 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       this.link?.send({ type: 'close', session: this.place.session });
       this.link?.remove(this.place);
     }
-    this.#plays.failAll(sessionClosed);
-    this.#recordings.failAll(sessionClosed);
-    this.#overhearing.ended();
+    this.#playsMade?.failAll(sessionClosed);
+    this.#recordingsMade?.failAll(sessionClosed);
+    this.#overhearingMade?.ended();
   }
 
   heard(report: EngineReport): void {
     switch (report.type) {
       case 'played':
         if (this.#item?.play === report.play) this.#item = undefined;
-        this.#plays.end(report.play, report.report);
+        this.#playsMade?.end(report.play, report.report);
         return;
       case 'recorded':
-        this.#recordings.tell(report.recording, report.report);
+        this.#recordingsMade?.tell(report.recording, report.report);
         return;
       case 'measured':
         this.#options.measured?.(report.measures);
@@ -181,7 +194,7 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
         this.#options.measured?.(this.showing(report.measures));
         return;
       case 'overheard':
-        this.#overhearing.heard(report.overhearer, report.audio);
+        this.#overhearingMade?.heard(report.overhearer, report.audio);
         return;
       case 'located':
         this.source = report.source;
@@ -238,9 +251,9 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   lost(reason: string): void {
     if (this.#ended) return;
     this.#end();
-    this.#plays.failAll(reason);
-    this.#recordings.failAll(reason);
-    this.#overhearing.ended();
+    this.#playsMade?.failAll(reason);
+    this.#recordingsMade?.failAll(reason);
+    this.#overhearingMade?.ended();
     this.tellLost(reason);
   }
 
@@ -263,8 +276,8 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       this.post({ type: 'play', play: item.play, item: { ...item.item, heardMs: positionMs } });
       if (item.paused) this.post({ type: 'control', play: item.play, action: 'pause' });
     }
-    for (const command of this.#recordings.again()) this.post(command);
-    this.#overhearing.again();
+    for (const command of this.#recordingsMade?.again() ?? []) this.post(command);
+    this.#overhearingMade?.again();
   }
 
   /** Tells that the session is gone. */
