@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AnyMachineSnapshot } from 'xstate';
@@ -67,7 +68,10 @@ test('so have contexts that get their first deadline, and the next ones', () => 
 });
 
 test('so have variables, whatever their names', () => {
-  const variablesOf = (value: string): object => withEntry(withEntry<string>({}, 'FIRST', value), 'SECOND', value);
+  // A realm of its own: V8 gives up classes of names behind the first 1,500 of a realm, and other tests have such names.
+  const withEntryAlone = runInNewContext(`(${withEntry})`) as typeof withEntry;
+  const variablesOf = (value: string): object =>
+    withEntryAlone(withEntryAlone<string>({}, 'FIRST', value), 'SECOND', value);
   assert.ok(haveSameClass(...lastTwo(variablesOf)));
   const hostile = withEntry(withEntry<string>({ A: '1' }, '__proto__', 'x'), 'B', '2');
   assert.equal(Object.entries(hostile), [
