@@ -130,9 +130,11 @@ export const mediaSettings = (
         name: config.media.webrtc.gathering.turn_name,
         authorities,
       }),
+      udpPort: config.media.webrtc.udp_port,
     },
   }),
-  threads: config.media.threads || Math.max(1, availableParallelism() - 1),
+  // One thread reads the port of all browsers.
+  threads: config.media.threads || (config.media.webrtc.udp_port > 0 ? 1 : Math.max(1, availableParallelism() - 1)),
   threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,
   warmsUp: config.media.warm_up,

@@ -27,7 +27,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
     applications: () => checkApplications(config, broken),
     away_policies: () => checkAwayPolicies(config),
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
-    media: () => checkMedia(config),
+    media: () => [...checkMedia(config), ...checkBrowserPort(config)],
     external_media: () => checkMediaServers(config),
     cluster: () => checkCluster(config),
     dialplan: () => checkDialplan(config, known),
@@ -284,6 +284,27 @@ function checkMedia({ media }: Config): Problem[] {
   if (media.codecs.length === 0)
     problems.push({ path: ['media', 'codecs'], message: 'the list is empty; expected at least one entry' });
   return problems;
+}
+
+/** Of one port for all browsers: nothing else may have it, and one socket is all there is. */
+function checkBrowserPort({ media, sip }: Config): Problem[] {
+  const { udp_port: port, gathering } = media.webrtc;
+  if (port === 0) return [];
+  const [first, last] = media.rtp_ports;
+  const isSip = sip.transports.some(
+    ({ protocol, port: taken = standardSipPorts[protocol] }) => protocol === 'udp' && taken === port,
+  );
+  const refused = [
+    port >= first && port <= last && 'is one of media.rtp_ports; choose a port outside',
+    isSip && 'is a port of SIP by UDP (sip.transports); choose another one',
+    media.threads > 1 && 'needs one media thread; set media.threads to 1 or 0',
+    // An allocation belongs to a port (RFC 8656 5), and the calls have one together.
+    gathering.turn !== '' &&
+      !/^turns:|transport=tcp$/.test(gathering.turn) &&
+      'needs a TURN server by TCP or TLS; add ?transport=tcp to media.webrtc.gathering.turn',
+  ];
+  const path = ['media', 'webrtc', 'udp_port'];
+  return refused.flatMap((reason) => (reason ? [{ path, message: `the port (${port}) ${reason}` }] : []));
 }
 
 function checkDialplan({ dialplan }: Config, known: Known): Problem[] {

@@ -203,6 +203,12 @@ export const media = group(
           },
           "Servers for the browsers' side of ICE.",
         ),
+        udp_port: whole(0, 65_535, {
+          default: 0,
+          unit: 'port',
+          description:
+            'One UDP port for the calls of all browsers, e.g. 443. Datagrams from addresses that no call has proved are dropped. It needs one media thread, and a TURN server of the server by TCP or TLS. 0: each call has a port of `media.rtp_ports`.',
+        }),
         tcp: group(
           {
             port: whole(0, 65_535, {

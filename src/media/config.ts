@@ -116,6 +116,8 @@ export type MediaConfig = {
     readonly consentMs: number;
     /** Servers that tell or lend addresses; left out: none. */
     readonly gathering?: GatheringTerms | undefined;
+    /** The UDP port that all browsers share, of one thread alone; 0 or left out: each call has its own. */
+    readonly udpPort?: number;
   };
   /** How files of recordings are written. */
   recording: RecordingLimits;

@@ -92,15 +92,15 @@ export class MediaEngine {
 
   constructor(options: MediaEngineOptions) {
     this.#options = options;
-    const { config, clock, sockets, random32, report, place = { at: 0, of: 1 } } = options;
+    const { config, clock, sockets, random32, report, place = { at: 0, of: 1 }, hit = uncounted } = options;
     this.#ports = new PortPool({
-      ...{ clock, sockets, random32, share: place },
+      ...{ clock, sockets, random32, share: place, hit, browserPort: config.webrtc?.udpPort },
       ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
-    const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps, hit = uncounted } = options;
+    const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps } = options;
     this.#pipes = new Pipes({ clock, wakeUp, wakeUps, failed: (end, error) => this.#fault(end.session, error) });
     this.#snoops = new Snoops(({ session }, error) => this.#fault(session, error));
     this.#videos = new Videos({
@@ -130,7 +130,7 @@ export class MediaEngine {
     if (source) end.resume(source);
     this.#add(end);
     try {
-      const pair = await (port === undefined ? this.#ports.acquire() : this.#ports.acquireAt(port));
+      const pair = await this.#ports.take({ port, gathers });
       if (this.#ends.get(session) !== end) {
         this.#ports.release(pair);
         throw new Error('the session was closed while it was opened');

@@ -360,6 +360,18 @@ for (const [what, yaml, wanted] of [
   ['a name with a slash', 'sip: { endpoints: { a/b: {} } }', 'a name must not contain spaces, "/", "@" or ";"'],
   ['no codec', 'media: { codecs: [] }', 'the list is empty; expected at least one entry'],
   ['one RTP port', 'media: { rtp_ports: [10000, 10000] }', 'each call needs two ports'],
+  [
+    'a port of all browsers that is one of RTP',
+    'media: { webrtc: { udp_port: 10001 } }',
+    'media.webrtc.udp_port the port (10001) is one of media.rtp_ports',
+  ],
+  ['one that is a port of SIP', 'media: { webrtc: { udp_port: 5060 } }', 'is a port of SIP by UDP'],
+  ['one with two media threads', 'media: { threads: 2, webrtc: { udp_port: 443 } }', 'needs one media thread'],
+  [
+    'one with a TURN server by UDP',
+    "media: { webrtc: { udp_port: 443, gathering: { turn: 'turn:192.0.2.1' } } }",
+    'needs a TURN server by TCP or TLS',
+  ],
   ['a list where keys belong', 'http: [1]', 'expected a mapping of keys and values, found [1]'],
   ['a list at the top', '[1]', 'expected a mapping of keys and values at the top'],
   ['a section twice', 'http: {}\nhttp: {}', 'Map keys must be unique'],

@@ -57,14 +57,20 @@ globalThis.test = {
     test.look();
   },
   async hum(hertz) { await test.made.connection.getSenders()[0].replaceTrack(ears.tone(hertz)); },
-  /** Types and addresses of the pair that packets take. */
-  async pair() {
+  /** The candidates of the pair that packets take. */
+  async candidates() {
     const report = await test.made.connection.getStats();
     const all = [...report.values()];
     const { selectedCandidatePairId: id } = all.find(({ type }) => type === 'transport') ?? {};
     const { localCandidateId, remoteCandidateId } = report.get(id) ?? {};
-    const { candidateType, protocol, tcpType } = report.get(remoteCandidateId) ?? {};
-    const isRelay = report.get(localCandidateId)?.candidateType === 'relay';
+    return [report.get(localCandidateId) ?? {}, report.get(remoteCandidateId) ?? {}];
+  },
+  /** The port of the server. */
+  port: async () => (await test.candidates())[1].port,
+  /** Types and addresses of the pair. */
+  async pair() {
+    const [ours, { candidateType, protocol, tcpType }] = await test.candidates();
+    const isRelay = ours.candidateType === 'relay';
     return [isRelay ? 'relay to' : '', candidateType, protocol, tcpType].join(' ').trim();
   },
 };
@@ -112,10 +118,10 @@ chromium.test(test, 'a page that has only the TCP candidate hears and is heard, 
   });
 });
 
-chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', async (path) => {
-  const webrtc = { tcp: { port: await freePort(), bind: '127.0.0.1' } };
+/** Two pages, of which alice calls bob, with what they hear and see of each other. @param only candidates of alice. */
+async function callEachOther(path: string, webrtc: object, only: string | undefined, pairs: readonly string[]) {
   const dialplan = { default: { bob: ['Dial(WebRTC/bob,30)'] } };
-  await onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
+  return onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const app = await server.app('desk', { subscribeAll: true });
     const connect = async (name: string, colour: string) => {
@@ -126,7 +132,7 @@ chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', a
       return page;
     };
     const [alice, bob] = [await connect('alice', 'red'), await connect('bob', 'blue')];
-    await alice.evaluate("test.only('tcptype passive')");
+    if (only !== undefined) await alice.evaluate(`test.only('${only}')`);
     await alice.evaluate("test.call({ extension: 'bob' })");
     await untilTrue(bob, 'test.made !== undefined');
     await bob.evaluate('test.answer()');
@@ -137,16 +143,27 @@ chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', a
     await pageHears(alice, 1300);
     await pageSees(bob, 'red');
     await pageSees(alice, 'blue');
-    assert.equal(
-      [await alice.evaluate('test.pair()'), await bob.evaluate('test.pair()')],
-      ['host tcp passive', 'host udp'],
-    );
+    assert.equal([await alice.evaluate('test.pair()'), await bob.evaluate('test.pair()')], pairs);
+    const ports = [await alice.evaluate('test.port()'), await bob.evaluate('test.port()')];
     await alice.evaluate('test.made.hangup()');
     await untilTrue(bob, "test.states.at(-1) === 'ended'");
     for (const name of ['alice', 'bob'])
       await app.waitFor('ChannelDestroyed', ({ channel }) => channel.name.startsWith(`WebRTC/${name}`));
+    return ports;
   });
+}
+
+chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', async (path) => {
+  const webrtc = { tcp: { port: await freePort(), bind: '127.0.0.1' } };
+  await callEachOther(path, webrtc, 'tcptype passive', ['host tcp passive', 'host udp']);
 });
+
+for (const ice of ['full', 'lite'])
+  chromium.test(test, `two pages hear and see each other by one port of the server, with ICE ${ice}`, async (path) => {
+    const port = await freePort();
+    const ports = await callEachOther(path, { ice, udp_port: port }, undefined, ['host udp', 'host udp']);
+    assert.equal(ports, [port, port]);
+  });
 
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;

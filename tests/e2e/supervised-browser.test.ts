@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import { BrowserPages, packageScript, pageHears, pageSees } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -50,10 +51,11 @@ async function tokenAt(base: string, name: string): Promise<string> {
   return ((await made.json()) as { token: string }).token;
 }
 
-chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', async (path) => {
+/** @param webrtc settings of its calls. */
+async function hearsAgain(path: string, webrtc: object): Promise<void> {
   const server = await startSupervised({
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
-    more: { http: { allowed_origins: ['*'] } },
+    more: { http: { allowed_origins: ['*'] }, media: { webrtc } },
   });
   const pages = await BrowserPages.open(path, [await packageScript(), script]);
   try {
@@ -87,7 +89,15 @@ chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, 
     await pages.close();
     await server.close();
   }
-});
+}
+
+chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', (path) =>
+  hearsAgain(path, {}),
+);
+
+chromium.test(browsers, 'so does one on the port that all browsers share', async (path) =>
+  hearsAgain(path, { udp_port: await freePort() }),
+);
 
 type Seeing = { server: SupervisedServer; alice: Page; bob: Page };
 

@@ -1,4 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
+import { SharedPort } from '../webrtc/shared-port.ts';
 import type { PacketSocket, Sockets } from './sockets.ts';
 
 /** An even port for RTP and the odd one above it for RTCP (RFC 3550 section 11). */
@@ -19,7 +21,13 @@ type PortPoolOptions = {
   drainMs: number;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
+  /** The UDP port that sessions of browsers share; 0 or left out: each has a pair of its own. */
+  browserPort?: number | undefined;
+  hit?: LimitHit | undefined;
 };
+
+/** Of a session: the port that it had before a loss, and whether it is a browser's. */
+type Wanted = { port?: number | undefined; gathers?: boolean | undefined };
 
 const freeChoiceAttempts = 64;
 /** Draws of a pair at random before the range is searched from the last one drawn. */
@@ -40,17 +48,27 @@ export class PortPool {
   readonly #busy = new Set<number>();
   readonly #draining = new Map<PortPair, unknown>();
   readonly #waiting: (() => void)[] = [];
+  readonly #shared: SharedPort | undefined;
   #closed = false;
 
   constructor(options: PortPoolOptions) {
     this.#options = options;
+    const { browserPort: port = 0 } = options;
+    if (port > 0) this.#shared = new SharedPort({ ...options, port });
     this.#firstEven = options.range.first + (options.range.first % 2);
     this.#pairsInRange = Math.max(0, Math.floor((options.range.last - this.#firstEven + 1) / 2));
   }
 
-  /** Pairs held by sessions, without draining ones. */
+  /** Pairs held by sessions, without draining ones, and sessions of the shared port. */
   get used(): number {
-    return this.#taken.size;
+    return this.#taken.size + (this.#shared?.used ?? 0);
+  }
+
+  /** The ports of a session. @throws Error as {@link acquire} and {@link acquireAt}, or when the shared one cannot be bound. */
+  take({ port, gathers }: Wanted): Promise<PortPair> {
+    const { browserPort } = this.#options;
+    if (this.#shared && (port === undefined ? gathers : port === browserPort)) return this.#shared.open();
+    return port === undefined ? this.acquire() : this.acquireAt(port);
   }
 
   /**
@@ -93,6 +111,7 @@ export class PortPool {
 
   /** Takes a pair back. */
   release(pair: PortPair): void {
+    if (pair.rtp.port === this.#options.browserPort) pair.rtp.close();
     if (!this.#taken.delete(pair.rtp.port)) return;
     pair.rtp.listen(undefined);
     pair.rtcp.listen(undefined);
@@ -105,6 +124,7 @@ export class PortPool {
   /** Closes what drains. Pairs held by sessions are theirs to give back before. */
   close(): void {
     this.#closed = true;
+    this.#shared?.close();
     for (const [pair, timer] of this.#draining) {
       this.#options.clock.clearTimeout(timer);
       closePair(pair);

@@ -1,8 +1,12 @@
+import type { IceCredentials } from '../../lib/webrtc.ts';
 import type { FastRelayPlan } from './fast-relays.ts';
 import type { PacketAddress } from './source-lock.ts';
 
 /** Hears one datagram. The octets are the listener's to keep and to change. */
 export type PacketListener = (packet: Uint8Array, address: string, port: number) => void;
+
+/** By what a browser and we name and prove ourselves. */
+export type IceNames = { readonly local: IceCredentials; readonly remote: IceCredentials };
 
 /** A bound UDP port. */
 export interface PacketSocket {
@@ -16,6 +20,11 @@ export interface PacketSocket {
   close(): void;
   /** It will be closed soon: no supervisor holds it any longer, so that its port is free then. */
   retire?(): void;
+  /**
+   * Where sessions share a port: packets whose checks have these credentials are for this one, from now on.
+   * @param found where it was found in another thread or process.
+   */
+  identify?(ice: IceNames, found: PacketAddress | undefined): void;
   /**
    * Relays in-order packets of the current source to another socket and far side, until {@link endFastRelays}: see
    * {@link FastRelays}. False: no relay was started; absent: not supported.

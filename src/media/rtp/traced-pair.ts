@@ -47,6 +47,7 @@ function tracedSocket(socket: PacketSocket, trace: Trace): PacketSocket {
           }),
       );
     },
+    identify: (ice, found) => socket.identify?.(ice, found),
     retire: () => socket.retire?.(),
     close: () => socket.close(),
   };

@@ -72,6 +72,9 @@ export class WebrtcPair implements PortPair {
     this.#plain = plain;
     this.#options = options;
     this.#transport = transport;
+    const { established } = transport;
+    const resumed = isDeepStrictEqual(established?.fingerprint, transport.fingerprint) ? established : undefined;
+    plain.identify?.(transport, resumed?.source.via ? undefined : resumed?.source);
     this.#ice = new IceAgent(transport, {
       ...{ clock: options.clock, consentMs: options.consentMs },
       expired: () =>
@@ -92,10 +95,9 @@ export class WebrtcPair implements PortPair {
     this.#inner = { rtp: this.#innerSocket('rtp'), rtcp: this.#innerSocket('rtcp') };
     this.rtp = this.#outerSocket('rtp');
     this.rtcp = this.#outerSocket('rtcp');
-    const { established } = transport;
-    if (established && isDeepStrictEqual(established.fingerprint, transport.fingerprint)) {
-      this.#ice.resume(established.source);
-      this.#begin(established.keys);
+    if (resumed) {
+      this.#ice.resume(resumed.source);
+      this.#begin(resumed.keys);
     } else this.#dtls = this.#openDtls();
     plain.listen((packet, address, port) => {
       if (!options.gathering?.hears(packet, address, port)) this.#hear(packet, { address, port });
@@ -118,6 +120,7 @@ export class WebrtcPair implements PortPair {
   use(transport: WebrtcTransport): void {
     const before = this.#transport;
     this.#transport = transport;
+    this.#plain.identify?.(transport, undefined);
     this.#ice.use(transport);
     this.#options.gathering?.permit(transport.places ?? []);
     const { fingerprint, role } = transport;
