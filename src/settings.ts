@@ -133,7 +133,6 @@ export const mediaSettings = (
       udpPort: config.media.webrtc.udp_port,
     },
   }),
-  // One thread reads the port of all browsers.
   threads: config.media.threads || (config.media.webrtc.udp_port > 0 ? 1 : Math.max(1, availableParallelism() - 1)),
   threadsAtStart: config.media.threads || 1,
   sockets: config.media.sockets,

@@ -118,10 +118,21 @@ chromium.test(test, 'a page that has only the TCP candidate hears and is heard, 
   });
 });
 
-/** Two pages, of which alice calls bob, with what they hear and see of each other. @param only candidates of alice. */
-async function callEachOther(path: string, webrtc: object, only: string | undefined, pairs: readonly string[]) {
+type Way = {
+  /** The candidates that alice takes; left out: all. */
+  only?: string;
+  /** What packets of alice and of bob take. */
+  pairs: readonly string[];
+  /** The port of the server that both have. */
+  port?: number;
+  /** While they talk. */
+  then?: (server: TestServer) => Promise<void>;
+};
+
+/** Alice calls bob, and they hear and see each other. */
+async function callEachOther(path: string, webrtc: object, { only, pairs, port, then }: Way): Promise<void> {
   const dialplan = { default: { bob: ['Dial(WebRTC/bob,30)'] } };
-  return onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
+  await onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
     const app = await server.app('desk', { subscribeAll: true });
     const connect = async (name: string, colour: string) => {
@@ -143,26 +154,35 @@ async function callEachOther(path: string, webrtc: object, only: string | undefi
     await pageHears(alice, 1300);
     await pageSees(bob, 'red');
     await pageSees(alice, 'blue');
+    if (then) {
+      await then(server);
+      await alice.evaluate('test.hum(900)');
+      await bob.evaluate('test.hum(1100)');
+      await pageHears(bob, 900);
+      await pageHears(alice, 1100);
+    }
     assert.equal([await alice.evaluate('test.pair()'), await bob.evaluate('test.pair()')], pairs);
-    const ports = [await alice.evaluate('test.port()'), await bob.evaluate('test.port()')];
+    if (port !== undefined) for (const page of [alice, bob]) assert.is(await page.evaluate('test.port()'), port);
     await alice.evaluate('test.made.hangup()');
     await untilTrue(bob, "test.states.at(-1) === 'ended'");
     for (const name of ['alice', 'bob'])
       await app.waitFor('ChannelDestroyed', ({ channel }) => channel.name.startsWith(`WebRTC/${name}`));
-    return ports;
   });
 }
 
 chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', async (path) => {
   const webrtc = { tcp: { port: await freePort(), bind: '127.0.0.1' } };
-  await callEachOther(path, webrtc, 'tcptype passive', ['host tcp passive', 'host udp']);
+  await callEachOther(path, webrtc, { only: 'tcptype passive', pairs: ['host tcp passive', 'host udp'] });
 });
 
 for (const ice of ['full', 'lite'])
-  chromium.test(test, `two pages hear and see each other by one port of the server, with ICE ${ice}`, async (path) => {
+  chromium.test(test, `two pages call by one port, also behind the loss of its thread (ICE ${ice})`, async (path) => {
     const port = await freePort();
-    const ports = await callEachOther(path, { ice, udp_port: port }, undefined, ['host udp', 'host udp']);
-    assert.equal(ports, [port, port]);
+    await callEachOther(
+      path,
+      { ice, udp_port: port },
+      { port, pairs: ['host udp', 'host udp'], then: (server) => server.endMediaThreads() },
+    );
   });
 
 /** Both are needed. */

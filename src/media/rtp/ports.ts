@@ -65,9 +65,13 @@ export class PortPool {
   }
 
   /** The ports of a session. @throws Error as {@link acquire} and {@link acquireAt}, or when the shared one cannot be bound. */
-  take({ port, gathers }: Wanted): Promise<PortPair> {
+  async take({ port, gathers }: Wanted): Promise<PortPair> {
     const { browserPort } = this.#options;
-    if (this.#shared && (port === undefined ? gathers : port === browserPort)) return this.#shared.open();
+    if (this.#shared && (port === undefined ? gathers : port === browserPort)) {
+      const rtp = await this.#shared.open();
+      // RTCP has the port of RTP.
+      return { rtp, rtcp: rtp };
+    }
     return port === undefined ? this.acquire() : this.acquireAt(port);
   }
 

@@ -2,7 +2,6 @@ import type { Clock } from '../../lib/clock.ts';
 import { type LimitHit, uncounted } from '../../lib/limit-counts.ts';
 import { SlotMap } from '../../lib/slot-map.ts';
 import { isBindingRequest, isStun } from '../../lib/stun.ts';
-import type { PortPair } from '../rtp/ports.ts';
 import type { IceNames, PacketListener, PacketSocket, Sockets } from '../rtp/sockets.ts';
 import type { PacketAddress } from '../rtp/source-lock.ts';
 import { readCheck, readCheckAnswer, ufragIn } from './checks.ts';
@@ -63,13 +62,13 @@ export class SharedPort {
   }
 
   /** Lets a session share it. The port is bound for the first one, and then stays so. @throws Error when it cannot be bound. */
-  async open(): Promise<PortPair> {
+  async open(): Promise<PacketSocket> {
     this.#socket ??= this.#bind();
     const socket = await this.#socket;
     if (this.#closed) throw new Error('the media ports are closed');
     const end = new SharedEnd(socket, this);
     this.#open.add(end);
-    return { rtp: end, rtcp: end };
+    return end;
   }
 
   /** Closes the port, once its sessions are over. */

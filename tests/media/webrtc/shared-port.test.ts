@@ -25,7 +25,7 @@ function setUp() {
   const hit = (setting: string) => void hits.push(setting);
   const shared = new SharedPort({ clock, sockets: network, address: '127.0.0.1', port, drainMs: 500, hit });
   const open = async (ufrag?: string) => {
-    const { rtp } = await shared.open();
+    const rtp = await shared.open();
     const heard: string[] = [];
     rtp.listen((_packet, address, from) => void heard.push(`${address}:${from}`));
     if (ufrag !== undefined) rtp.identify?.(namesOf(ufrag), undefined);
@@ -157,7 +157,8 @@ test('an answer goes to who asked: a proved one names the address, that of a STU
 
 test('a session that goes on in another thread hears from where it was found, also while it is traced', async () => {
   const { clock, shared, give } = setUp();
-  const { rtp } = tracedPair(await shared.open(), { put: () => undefined } as never, clock);
+  const rtcp = await shared.open();
+  const { rtp } = tracedPair({ rtp: rtcp, rtcp }, { put: () => undefined } as never, clock);
   const heard: number[] = [];
   rtp.listen((packet) => void heard.push(packet.length));
   rtp.identify?.(namesOf('one'), here);
