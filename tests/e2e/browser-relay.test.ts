@@ -126,11 +126,11 @@ type Way = {
   /** The port of the server that both have. */
   port?: number;
   /** While they talk. */
-  then?: (server: TestServer) => Promise<void>;
+  meanwhile?: (server: TestServer, alice: Page) => Promise<unknown>;
 };
 
 /** Alice calls bob, and they hear and see each other. */
-async function callEachOther(path: string, webrtc: object, { only, pairs, port, then }: Way): Promise<void> {
+async function callEachOther(path: string, webrtc: object, { only, pairs, port, meanwhile }: Way): Promise<void> {
   const dialplan = { default: { bob: ['Dial(WebRTC/bob,30)'] } };
   await onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
@@ -154,8 +154,8 @@ async function callEachOther(path: string, webrtc: object, { only, pairs, port, 
     await pageHears(alice, 1300);
     await pageSees(bob, 'red');
     await pageSees(alice, 'blue');
-    if (then) {
-      await then(server);
+    if (meanwhile) {
+      await meanwhile(server, alice);
       await alice.evaluate('test.hum(900)');
       await bob.evaluate('test.hum(1100)');
       await pageHears(bob, 900);
@@ -176,14 +176,24 @@ chromium.test(test, 'a page by TCP and a page by UDP hear and see each other', a
 });
 
 for (const ice of ['full', 'lite'])
-  chromium.test(test, `two pages call by one port, also behind the loss of its thread (ICE ${ice})`, async (path) => {
-    const port = await freePort();
-    await callEachOther(
-      path,
-      { ice, udp_port: port },
-      { port, pairs: ['host udp', 'host udp'], then: (server) => server.endMediaThreads() },
-    );
-  });
+  chromium.test(
+    test,
+    `two pages call by one port, also behind the loss of its thread and a restart of ICE (${ice})`,
+    async (path) => {
+      const port = await freePort();
+      await callEachOther(
+        path,
+        { ice, udp_port: port },
+        {
+          ...{ port, pairs: ['host udp', 'host udp'] },
+          async meanwhile(server, alice) {
+            await server.endMediaThreads();
+            await alice.evaluate('test.made.restart()');
+          },
+        },
+      );
+    },
+  );
 
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;

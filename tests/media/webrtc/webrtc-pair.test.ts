@@ -33,6 +33,7 @@ const stranger: PacketAddress = { address: '203.0.113.9', port: 5000 };
 function port() {
   let listener: PacketListener | undefined;
   const sent: Sent[] = [];
+  const identified: [string, PacketAddress | undefined][] = [];
   const socket: PacketSocket = {
     port: 4000,
     send: (packet, to, address) => sent.push({ datagram: Buffer.from(packet), to: { address, port: to } }),
@@ -40,10 +41,11 @@ function port() {
       listener = next;
     },
     close: () => undefined,
+    identify: (ice, found) => void identified.push([ice.local.ufrag, found]),
   };
   const give = (datagram: Uint8Array, { address, port: from }: PacketAddress) =>
     listener?.(Uint8Array.from(datagram), address, from);
-  return { pair: { rtp: socket, rtcp: socket } satisfies PortPair, sent, give };
+  return { pair: { rtp: socket, rtcp: socket } satisfies PortPair, sent, give, identified };
 }
 
 function setUp({
@@ -59,7 +61,7 @@ function setUp({
   isControlled?: true;
   memory?: Float64Array;
 } = {}) {
-  const { pair, sent, give } = port();
+  const { pair, sent, give, identified } = port();
   const clock = new ManualClock();
   const bundle = new Bundle();
   const secured: EstablishedDtls[] = [];
@@ -93,7 +95,21 @@ function setUp({
     for (const { datagram, to } of asked) give(writeCheckAnswer(datagram, here, remote.password)!, to);
     return asked.length;
   };
-  return { webrtc, bundle, answerChecks, sent, give, faults, ended, heard, control, clock, secured, memory };
+  return {
+    webrtc,
+    bundle,
+    answerChecks,
+    sent,
+    give,
+    identified,
+    faults,
+    ended,
+    heard,
+    control,
+    clock,
+    secured,
+    memory,
+  };
 }
 
 /** Makes both sides agree on keys; gives what seals packets as the browser does. */
@@ -616,6 +632,27 @@ test('keys for another certificate than that of the description are not used', (
   const [established] = first.secured;
   const other = { ...established!, fingerprint: fingerprintOf(identityOf(certifiedKey('other'))) };
   assert.is(setUp({ established: other }).webrtc.secure, undefined);
+});
+
+test('a port that sessions share is told the credentials of each start of ICE, and where the browser was found', () => {
+  const first = setUp();
+  connect(first);
+  const fingerprint = fingerprintOf(browser);
+  first.webrtc.use({ local: { ...local, ufrag: 'next' }, remote, fingerprint });
+  assert.equal(first.identified, [
+    ['ours', undefined],
+    ['next', undefined],
+  ]);
+  const [established] = first.secured;
+  assert.equal(setUp({ established: established! }).identified, [['ours', here]]);
+  const relayed = { ...established!, source: { ...here, via: 'relay' } } as const;
+  assert.equal(
+    setUp({ established: relayed }).identified,
+    [['ours', undefined]],
+    'the address of a relay is none of it',
+  );
+  const other = { ...established!, fingerprint: { ...fingerprint, digest: 'other' } };
+  assert.equal(setUp({ established: other }).identified, [['ours', undefined]]);
 });
 
 test.run();
