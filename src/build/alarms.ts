@@ -30,6 +30,7 @@ const limitMs = 300_000;
 /** Bounds that strangers meet, or that only let old records go: no trouble. */
 const isUsual = (limit: string): boolean =>
   limit === 'recorder.memory' ||
+  limit === 'media.webrtc.udp_port' ||
   /^sip\.limits\.(source|stranger_rate|first_message|partial_message|handshake)/.test(limit);
 
 /** Counts calls for the history, by the outcome of each call's first leg. */

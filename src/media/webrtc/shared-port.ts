@@ -63,9 +63,9 @@ export class SharedPort {
 
   /** Lets a session share it. The port is bound for the first one, and then stays so. @throws Error when it cannot be bound. */
   async open(): Promise<PacketSocket> {
-    this.#socket ??= this.#bind();
+    if (!this.#closed) this.#socket ??= this.#bind();
     const socket = await this.#socket;
-    if (this.#closed) throw new Error('the media ports are closed');
+    if (this.#closed || !socket) throw new Error('the media ports are closed');
     const end = new SharedEnd(socket, this);
     this.#open.add(end);
     return end;

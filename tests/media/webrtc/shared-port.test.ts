@@ -176,6 +176,18 @@ test('a port that is taken is tried again for the next call', async () => {
   assert.is(shared.used, 1);
 });
 
+test('once it is closed, nothing is bound any more, also where binding was under way', async () => {
+  const { network, open, shared } = setUp();
+  const opening = open('one').catch(({ message }: Error) => message);
+  shared.close();
+  assert.is(await opening, 'the media ports are closed');
+  assert.equal([...network.listeners.keys()], []);
+  const closed = setUp();
+  closed.shared.close();
+  assert.is(await closed.open('two').catch(({ message }: Error) => message), 'the media ports are closed');
+  assert.is(closed.network.attempts, 0);
+});
+
 test('the pool gives browsers the port, also after a loss, and others a pair', async () => {
   const [clock, network] = [new ManualClock(0), new FakeNetwork()];
   const pool = new PortPool({
