@@ -98,7 +98,7 @@ export class EpollSockets implements Sockets {
     this.#fastRelays = new FastRelays(calls, this.#memory);
   }
 
-  async bind(address: string, port: number): Promise<PacketSocket> {
+  async bind(address: string, port: number, bufferBytes = receiveBufferBytes): Promise<PacketSocket> {
     const { calls, held } = this.#options;
     const family = isIPv6(address) ? addressFamily.ipv6 : addressFamily.ipv4;
     const inherited = this.#claim(family, address, port);
@@ -114,6 +114,7 @@ export class EpollSockets implements Sockets {
     };
     try {
       if (inherited === undefined) this.#bind(descriptor, family, address, port);
+      calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([bufferBytes]), 4);
       const bound = this.#watch(descriptor);
       held?.descriptors.hold(descriptor);
       const closed = (): void => {
@@ -151,7 +152,6 @@ export class EpollSockets implements Sockets {
     const memory = this.#memory;
     const own = new SocketAddress(calls, memory);
     if (!own.write(family, address, port)) throw failure('bind', 'EINVAL');
-    calls.setsockopt(descriptor, socketLevel, receiveBuffer, new Int32Array([receiveBufferBytes]), 4);
     // The any-address accepts both families, independent of the system's setting (ipv6(7)).
     if (address === '::') calls.setsockopt(descriptor, ipv6Level, ipv6Only, new Int32Array([0]), 4);
     checked(calls, 'bind', calls.bind(descriptor, memory.octets, own.length));

@@ -4,7 +4,7 @@ import type { PacketListener, PacketSocket, Sockets } from './sockets.ts';
 
 /** Messages between the two sides of relayed sockets; packets of one event-loop turn share a message. */
 type Relayed =
-  | { type: 'bind'; socket: number; address: string; port: number }
+  | { type: 'bind'; socket: number; address: string; port: number; bufferBytes?: number | undefined }
   | { type: 'bound'; socket: number; port: number }
   | { type: 'refused'; socket: number; code: string; reason: string }
   | { type: 'packets'; packets: RelayedPacket[] }
@@ -73,10 +73,11 @@ export function hostSockets(sockets: Sockets, options: RelayOptions): () => void
   /** Undefined while it is being bound. */
   const open = new Map<number, PacketSocket | undefined>();
   let over = false;
-  const bind = async ({ socket, address, port: wanted }: Extract<Relayed, { type: 'bind' }>): Promise<void> => {
+  const bind = async (message: Extract<Relayed, { type: 'bind' }>): Promise<void> => {
+    const { socket, address, port: wanted, bufferBytes } = message;
     open.set(socket, undefined);
     try {
-      const bound = await sockets.bind(address, wanted);
+      const bound = await sockets.bind(address, wanted, bufferBytes);
       if (over || !open.has(socket)) {
         bound.close();
         return;
@@ -124,11 +125,11 @@ export class RelayedSockets implements Sockets {
     options.port.on('message', (message: Relayed) => this.#hear(message));
   }
 
-  bind(address: string, port: number): Promise<PacketSocket> {
+  bind(address: string, port: number, bufferBytes?: number): Promise<PacketSocket> {
     const socket = this.#next++;
     return new Promise((resolve, reject) => {
       this.#binding.set(socket, { resolve, reject });
-      this.#batches.tell({ type: 'bind', socket, address, port });
+      this.#batches.tell({ type: 'bind', socket, address, port, ...(bufferBytes && { bufferBytes }) });
     });
   }
 

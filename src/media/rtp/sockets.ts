@@ -38,8 +38,8 @@ export interface PacketSocket {
 
 /** Sockets of the engine; tests supply simulated ones. */
 export interface Sockets {
-  /** Binds a UDP port; 0 = any. @throws Error with `code` EADDRINUSE when the port is taken. */
-  bind(address: string, port: number): Promise<PacketSocket>;
+  /** Binds a UDP port; 0 = any. @param bufferBytes of the kernel; left out: {@link receiveBufferBytes}. @throws Error with `code` EADDRINUSE when the port is taken. */
+  bind(address: string, port: number, bufferBytes?: number): Promise<PacketSocket>;
 }
 
 /** Kernel buffer of a socket: many seconds of 50 packets; memory is only used on demand. */

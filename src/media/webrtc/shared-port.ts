@@ -16,6 +16,8 @@ type SharedPortOptions = {
   readonly hit?: LimitHit | undefined;
 };
 
+/** Kernel buffer for all of them; the system may allow less (`net.core.rmem_max`). */
+const bufferBytes = 4_194_304;
 /** Another session gets an address when its holder has proved it for so long no longer, in ms: three checks of a browser. */
 const heldMs = 15_000;
 /** Addresses of a session that are known at once, and requests of it that wait for an answer. */
@@ -123,7 +125,7 @@ export class SharedPort {
   async #bind(): Promise<PacketSocket> {
     const { sockets, address, port } = this.#options;
     try {
-      const socket = await sockets.bind(address, port);
+      const socket = await sockets.bind(address, port, bufferBytes);
       socket.listen((packet, from, fromPort) => {
         if (!this.#hear(packet, { address: from, port: fromPort }))
           (this.#options.hit ?? uncounted)('media.webrtc.udp_port');

@@ -1,7 +1,11 @@
+import { MessageChannel } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { writeBindingRequest, writeBindingResponse } from '../../../src/lib/stun.ts';
 import { PortPool } from '../../../src/media/rtp/ports.ts';
+import { hostSockets, RelayedSockets } from '../../../src/media/rtp/relayed-sockets.ts';
+import type { Sockets } from '../../../src/media/rtp/sockets.ts';
 import { tracedPair } from '../../../src/media/rtp/traced-pair.ts';
 import { writeCheckAnswer } from '../../../src/media/webrtc/checks.ts';
 import { SharedPort } from '../../../src/media/webrtc/shared-port.ts';
@@ -164,6 +168,28 @@ test('a session that goes on in another thread hears from where it was found, al
   rtp.identify?.(namesOf('one'), here);
   give(audio);
   assert.equal(heard, [172]);
+});
+
+test('it is bound with a buffer for many calls, also by the thread that holds sockets of Node', async () => {
+  const asked: unknown[] = [];
+  const network = new FakeNetwork();
+  const sockets: Sockets = {
+    bind(address, wanted, bufferBytes) {
+      asked.push(bufferBytes);
+      return network.bind(address, wanted);
+    },
+  };
+  const { port1, port2 } = new MessageChannel();
+  const close = hostSockets(sockets, { port: port1, clock: systemClock, most: 10 });
+  const relayed = new RelayedSockets({ port: port2, clock: systemClock, most: 10 });
+  try {
+    await relayed.bind('127.0.0.1', 7001);
+    await new SharedPort({ clock: systemClock, sockets: relayed, address: '127.0.0.1', port, drainMs: 1 }).open();
+    assert.equal(asked, [undefined, 4_194_304]);
+  } finally {
+    close();
+    port2.close();
+  }
 });
 
 test('a port that is taken is tried again for the next call', async () => {
