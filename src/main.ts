@@ -6,6 +6,7 @@ import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
+import { leaveAudio } from './build/media-rest.ts';
 import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
@@ -64,9 +65,10 @@ export type RunningServer = {
   connect: Applications['connect'];
   /**
    * Answers the requests under way, for so many ms at most, and writes everything that the next process goes on from. End the
-   * process directly then. @throws (rejects) Error without a state store.
+   * process directly then. @param lingers the audio goes on until the next process is restored, if it can.
+   * @throws (rejects) Error without a state store.
    */
-  leave(graceMs: number): Promise<void>;
+  leave(graceMs: number, lingers?: boolean): Promise<void>;
   /** Ends everything and releases every port, timer and thread. */
   close(): Promise<void>;
 };
@@ -181,10 +183,15 @@ async function build(base: Base): Promise<RunningServer> {
     },
     dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
-    async leave(graceMs) {
+    async leave(graceMs, lingers = false) {
       if (!keeping) throw new Error('there is no state store (state_store.on)');
-      await http.leave(graceMs);
-      keeping.handOver();
+      await Promise.all([http.leave(graceMs), atMost(clock, graceMs, network.connections.leave())]);
+      const written = (): void => {
+        keeping.handOver();
+        // Nobody has to wait until the process ends for what only it has the keys of.
+        for (const connections of [http, network.connections]) connections.cut();
+      };
+      await leaveAudio(base, network.media, { lingers, written });
     },
     close: () => scope.close(),
   };

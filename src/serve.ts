@@ -14,6 +14,7 @@ import { createLogging } from './logging.ts';
 import type { SupervisionBounds } from './machines/supervision.ts';
 import { type RunningServer, startServer } from './main.ts';
 import { prepareThreads } from './media/start-worker.ts';
+import { mediaSettings } from './settings.ts';
 import { createStopSignals } from './signals.ts';
 import { explainStartError } from './start-errors.ts';
 import type { HolderBounds } from './supervision/messages.ts';
@@ -55,10 +56,11 @@ export async function serve(
   };
   process.on('uncaughtException', fatal).on('unhandledRejection', fatal);
   // Its threads load their code while the server before still works.
-  const startMediaThread = supervised && prepareThreads(config.media.threads || 1);
-  const begun = await supervised?.begin(supervisorBounds(config), (isWanted) =>
-    config.media.warm_up ? warmUp(isWanted, log) : Promise.resolve(),
-  );
+  const threads = supervised && prepareThreads(config.media.threads || 1, mediaSettings(config));
+  const warmUpMain = async (isWanted: () => boolean): Promise<void> => {
+    if (config.media.warm_up) await warmUp(isWanted, log);
+  };
+  const begun = threads && (await supervised.begin(supervisorBounds(config), warmUpMain, threads.warm));
   const taken = takesOver
     ? await takeOver(config, { clock: systemClock, log }).catch((error: Error) => error)
     : undefined;
@@ -68,7 +70,7 @@ export async function serve(
   }
   const io = {
     ...(taken && { standIn: taken }),
-    ...{ logging, ...(inspect && { inspect }), ...(startMediaThread && { startMediaThread }) },
+    ...{ logging, ...(inspect && { inspect }), ...(threads && { startMediaThread: threads.start }) },
     fenced: () => fatal(new Error('another node goes on with the calls of this one')),
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
   };
@@ -178,14 +180,14 @@ function untilStopped(
     );
     process.on('SIGTERM', stop).on('SIGINT', stop);
     // Without closing anything: the next process goes on with the sockets.
-    const leave = (why: string): void => {
+    const leave = (why: string, lingers: boolean): void => {
       log.info({ channels: running.channels() }, why);
-      running.leave(config.supervisor.leave_timeout * leaveShare).then(() => done(), failed);
+      running.leave(config.supervisor.leave_timeout * leaveShare, lingers).then(() => done(), failed);
     };
     supervised?.listen(
-      () => leave('the calls are left to the next server'),
+      (lingers) => leave('the calls are left to the next server', lingers),
       () => {
-        if (config.state_store.on) leave('the supervisor is gone; the calls are left to the next server');
+        if (config.state_store.on) leave('the supervisor is gone; the calls are left to the next server', false);
         else stop('the end of the supervisor');
       },
     );

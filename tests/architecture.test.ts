@@ -101,6 +101,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'packages/testing',
   ],
   'node:tls': [
+    'lib/cut-connection.ts',
     'sip/transport',
     'stores/certificates.ts',
     'media/rtp',

@@ -48,13 +48,17 @@ type Supervised = {
   /** Opens listening sockets, which the supervisor holds. */
   listening: ListeningSockets;
   /** The same for the sockets of media threads. */
-  media: SupervisedThread & { inherit(descriptors: readonly number[]): void };
+  media: SupervisedThread & { inherit(descriptors: readonly number[]): void; follows: boolean };
   /** Says which call is worked on, in memory that the supervisor reads after a crash. */
   mark: CallMark;
   /** Calls that are not taken up again: each has crashed the server several times. */
   leaveOut: readonly string[];
   /** Has the next version started, which takes over. Resolves when that is prepared. @throws (rejects) Error with the reason. */
   upgrade(): Promise<void>;
+  /** Tells that the calls are restored, and waits for the end of their audio in the server before. */
+  restored(): Promise<{ isWhole: boolean }>;
+  /** Stands still until the next server is restored, or for so many ms; then `silent` ends the audio. */
+  standStill(mostMs: number, silent: () => void): void;
 };
 
 /** The process of a node, by which the cluster knows it. */

@@ -21,10 +21,8 @@ export function savedIn(
   try {
     const data = readServerData(dataOf(store));
     const writtenAt = Number(store.left.get(writtenAtKey) ?? now);
-    const least = store.left.has(handedOverKey) ? handOverMs : intervalMs;
-    const elapsedMs = Math.min(Math.max(least, now - writtenAt), Math.max(least, longestBlockMs));
-    const spare = store.left.has(handedOverKey) ? 0 : sparePackets;
-    for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs, spare);
+    const elapsedMs = Math.min(Math.max(intervalMs, now - writtenAt), Math.max(intervalMs, longestBlockMs));
+    for (const { leg } of data.calls.channels) moveAhead(leg, elapsedMs);
     return data;
   } catch (error) {
     log.error({ reason: (error as Error).message }, 'cannot read the saved state; calls of the last run are lost');
@@ -38,11 +36,6 @@ export const writtenAtKey = 'writtenAt';
 /** When the process before has written last, about, in ms since the Unix epoch; 0 if that is unknown. */
 export const savedAt = (store: Pick<StateStore, 'left'> | undefined): number =>
   Number(store?.left.get(writtenAtKey) ?? 0);
-
-/** The entry of a process that has written everything and ended directly. */
-export const handedOverKey = 'handedOver';
-/** Its media threads have sent for no longer than this behind that, in ms. */
-const handOverMs = 200;
 
 /**
  * A process that was alive had written its streams within this time, in ms. A longer time is a clock that was set forward, or
@@ -130,7 +123,8 @@ export function dataOf({ left, leftEvents }: Left): Record<string, unknown> {
   const numbers = new Map([...leftEvents].map(([name, events]) => [name, events.at(-1)?.[0] ?? 0]));
   const subscriptions = new Map<string, [topic: string, count: number][]>();
   for (const [key, json] of left) {
-    if (key === writtenAtKey || key === handedOverKey) continue;
+    // Builds before this one had the second.
+    if (key === writtenAtKey || key === 'handedOver') continue;
     const [path = '', ...ids] = key.split(' ');
     const [id = '', part] = ids.map(decodeURIComponent);
     if (path === 'seq') numbers.set(id, Number(json));

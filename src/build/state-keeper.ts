@@ -5,7 +5,7 @@ import { SlotMap } from '../lib/slot-map.ts';
 import type { ApplicationEvent, StateChange } from '../lib/state-lines.ts';
 import type { StateStore } from '../stores/state-store.ts';
 import { type Floors, savedParts, saversOf } from './saved-parts.ts';
-import { handedOverKey, writtenAtKey } from './saved-state.ts';
+import { writtenAtKey } from './saved-state.ts';
 
 /**
  * The entries of a state store, by key: a path into the server's data (`ServerData`), and for an element of a list its
@@ -244,10 +244,7 @@ class StateKeeper {
     base.changes.commit();
     this.#store.compact();
     for (let piece = 0; piece < pieces; piece++) this.refresh(piece);
-    this.#store.commit([
-      [writtenAtKey, String(base.clock.now())],
-      [handedOverKey, 'true'],
-    ]);
+    this.#store.commit([[writtenAtKey, String(base.clock.now())]]);
   }
 
   /** Leaves to the next process what outlives an orderly end. */

@@ -30,6 +30,7 @@ import type { ExternalAudio } from '../telephony/external.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
+import { goOnWithAudio } from './media-rest.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';
@@ -81,6 +82,7 @@ export async function buildTechnologies(base: Base, network: Network, state: Sta
       { sip, others: [local, browsers, ...(external?.drivers ?? [])] },
       base.from,
     );
+  await goOnWithAudio(base, media);
   sip.start(contacts.knows);
   registrations.follow(sip.wantedRegistrations());
   // Before SIP closes: registrations are removed and subscriptions ended.

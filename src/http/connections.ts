@@ -2,6 +2,7 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { sourceNetwork } from '../lib/addresses.ts';
 import type { Clock } from '../lib/clock.ts';
+import { cutConnection } from '../lib/cut-connection.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
@@ -46,6 +47,10 @@ export interface Connections {
   readonly size: number;
   /** The sockets of connections that are no WebSockets. */
   sockets(): Socket[];
+  /** How many are in the middle of their TLS handshake. */
+  readonly handshakes: number;
+  /** Closes all directly, without a turn of the event loop; those over TLS in order, if their handshake is done. */
+  cut(): void;
   /** Watches no longer. */
   close(): void;
 }
@@ -269,6 +274,10 @@ export function createConnections(deps: ConnectionsDeps): Connections {
       return all.size;
     },
     sockets: () => [...all.values()].filter(({ upgraded }) => !upgraded).map(({ socket }) => socket),
+    get handshakes() {
+      return greeting.size;
+    },
+    cut: () => [...all.values()].map(({ socket }) => cutConnection(socket)),
     close: slow.close,
   };
 }

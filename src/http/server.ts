@@ -48,10 +48,12 @@ export interface HttpServer {
   /** Its address, with the actual port. */
   readonly address: { address: string; port: number };
   /**
-   * Accepts no more connections and resolves when every request is answered, or after so many ms. WebSockets stay: who
-   * takes over here serves them when they come back.
+   * Accepts no more connections and resolves when every request is answered and every TLS handshake is done, or after so many
+   * ms. WebSockets stay: who takes over here serves them when they come back.
    */
   leave(graceMs: number): Promise<void>;
+  /** Closes all connections directly: the process ends. Behind {@link leave}. */
+  cut(): void;
   /**
    * Stops accepting requests, sends 1001 to WebSockets, lets running requests finish and closes every connection; after
    * `graceMs` the rest is cut.
@@ -139,13 +141,13 @@ class Answering {
 
   /**
    * Tells clients with each answer that the connection ends. Resolves when no request has come or been answered for a
-   * moment. By then, clients that send requests one after another use a new connection.
+   * moment, and nothing else is busy. By then, clients that send requests one after another use a new connection.
    */
-  async quiet(): Promise<void> {
+  async quiet(isBusy: () => boolean): Promise<void> {
     this.#isLeaving = true;
     for (const answer of this.#answers) this.#lastOne(answer);
     do await new Promise<void>((resolve) => void this.#clock.setTimeout(resolve, quietMs));
-    while (this.#answers.size > 0 || this.#clock.monotonic() - this.#lastAt < quietMs);
+    while (this.#answers.size > 0 || isBusy() || this.#clock.monotonic() - this.#lastAt < quietMs);
   }
 
   #lastOne(answer: ServerResponse): void {
@@ -201,11 +203,16 @@ export async function startHttpServer(
     async leave(graceMs) {
       // Without closing idle connections, as `server.close` would: a request may be on its way over one.
       NetServer.prototype.close.call(server);
-      await atMost(clock, graceMs, answering.quiet());
+      await atMost(
+        clock,
+        graceMs,
+        answering.quiet(() => connections.handshakes > 0),
+      );
       // The keys of TLS are in this process.
       if (options.tls) endIdle(server, connections.sockets());
       else deps.held?.leave(idleConnections(server, connections.sockets()));
     },
+    cut: connections.cut,
     limit: (next) => {
       limits = next;
       limit(server, next);

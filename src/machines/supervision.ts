@@ -43,6 +43,12 @@ export type SupervisionEvent =
   /** The next server has read its configuration and waits. */
   | { type: 'successor.prepared' }
   | { type: 'successor.ended' }
+  /** It has restored the calls, and can take over their audio. */
+  | { type: 'successor.restored' }
+  /** The server has written its state and stands still, but for its audio. */
+  | { type: 'server.left' }
+  /** Its audio has ended. */
+  | { type: 'server.silent' }
   | { type: 'upgrade' }
   /** The configuration is to be read again. */
   | { type: 'reload' }
@@ -55,7 +61,7 @@ const supervision = setup({
     events: {} as SupervisionEvent,
   },
   actions: {
-    /** Starts a server, or lets the prepared successor begin: answers with `server.ready` or `server.ended`. */
+    /** Starts a server, or lets the successor begin, or go on where the server before has stopped: answers with `server.ready` or `server.ended`. */
     startServer: effect('startServer'),
     /** Starts the next server beside the present one: answers with `successor.prepared` or `successor.ended`. */
     prepareSuccessor: effect<{ role: 'standby' | 'upgrade' }>('prepareSuccessor'),
@@ -65,6 +71,10 @@ const supervision = setup({
     refuseUpgrade: effect<{ reason: string }>('refuseUpgrade'),
     /** The server writes what it has and ends; its calls stay. */
     askToLeave: effect('askToLeave'),
+    /** The successor restores the calls, whose audio stays where it is: answers with `successor.restored`. */
+    beginSuccessor: effect('beginSuccessor'),
+    /** The server ends its audio: answers with `server.silent`. */
+    silenceServer: effect('silenceServer'),
     /** Ends a server that does not answer. */
     killServer: effect('killServer'),
     /** The server reads its configuration again. */
@@ -242,8 +252,24 @@ export const supervisionMachine = supervision.createMachine({
     handingOver: {
       entry: 'askToLeave',
       on: {
+        'server.left': 'takingOver',
         'server.ended': 'starting',
         stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
+        upgrade: { actions: refuse('an upgrade is under way') },
+        reload: { actions: reloadLater },
+      },
+      after: { leaveTimeout: { actions: 'killServer' } },
+    },
+    /** The next server restores the calls; the present one does nothing but send and take their audio. */
+    takingOver: {
+      entry: 'beginSuccessor',
+      on: {
+        'successor.restored': { actions: 'silenceServer' },
+        'server.silent': 'starting',
+        'server.ended': 'starting',
+        // What it has written is there for a third one.
+        'successor.ended': { actions: 'killServer' },
+        stop: { target: 'stopping', actions: ['dropSuccessor', 'killServer'] },
         upgrade: { actions: refuse('an upgrade is under way') },
         reload: { actions: reloadLater },
       },
@@ -269,6 +295,10 @@ export const supervisionMachine = supervision.createMachine({
 export const supervisionIgnores: Ignores<typeof supervisionMachine> = [
   { events: ['server.ready'], why: 'it is ready already, or ends' },
   { events: ['server.ended', 'upgrade'], in: ['backingOff'], why: 'no server runs' },
+  {
+    events: ['server.left', 'server.silent', 'successor.restored'],
+    why: 'another one goes on already, or the calls end',
+  },
   {
     events: ['successor.prepared', 'successor.ended'],
     why: 'no upgrade waits for it: it was dropped, or is the server now',

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts';
 import { LimitCounts, type LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
-import type { PlaneLoad } from '../telephony/media.ts';
+import type { PlaneLoad } from '../telephony/plane-figures.ts';
 import { loadOpus } from './codec/opus.ts';
 import { MediaEngine, type MediaEngineOptions } from './engine.ts';
 import { noWires, type Wires } from './external/wires.ts';
@@ -10,6 +10,7 @@ import { MusicOnHold } from './file/music-on-hold.ts';
 import type { OpenFiles } from './file/open-files.ts';
 import { SoundLibrary } from './file/sound-library.ts';
 import { ItemLoader, type OpenMusic } from './item-loader.ts';
+import { LastWords } from './last-words.ts';
 import { MusicReader } from './music-reader.ts';
 import type { WakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage, WorkerStart } from './protocol.ts';
@@ -44,11 +45,12 @@ export type EngineWorld = {
  * @returns what to do with a batch of commands.
  */
 export function hostEngine(
-  { config, thread, wakeUp, heard }: WorkerStart,
+  { config, thread, wakeUp, heard, follows }: WorkerStart,
   { clock, sockets, warmUpSockets, compact, wires = noWires, random32, files, wakeUps, loopDelay }: EngineWorld,
   post: (messages: MediaMessage[]) => void,
 ): (commands: readonly MediaCommand[]) => void {
   let batch: MediaMessage[] = [];
+  let lastWords: LastWords | undefined;
   const flush = (): void => {
     const full = batch;
     batch = [];
@@ -57,6 +59,10 @@ export function hostEngine(
   };
   const reports = new ReportWindow(heard, config.reports);
   const tell = (message: MediaMessage): void => {
+    if (lastWords) {
+      lastWords.add(message);
+      return;
+    }
     if (!reports.take(message)) {
       hit('media.report_backlog');
       return;
@@ -89,6 +95,7 @@ export function hostEngine(
     hit,
   };
   const engine = new MediaEngine(options);
+  if (follows) engine.hold();
   const warmUp = config.warmsUp && warmUpSockets ? beginWarmUp(options, warmUpSockets, compact) : undefined;
   let hasOpus = false;
   // With the first stream of Opus: it says nothing for some tens of ms.
@@ -102,7 +109,9 @@ export function hostEngine(
       if (command.type === 'configure' && command.flow.codec === 'opus' && !hasOpus) needOpus();
       if (command.type === 'shutdown') warmUp?.stop();
       if (command.type === 'compact') compact?.();
+      if (command.type === 'halt') lastWords?.end();
       carryOut(host, command);
+      if (command.type === 'linger') lastWords = new LastWords(command.room);
     }
   };
 }
@@ -177,8 +186,11 @@ const commands: { readonly [Type in MediaCommand['type']]?: (host: Host, command
   usage: ({ engine, tell }, { request }) => tell({ type: 'usage', request, usage: engine.usage() }),
   load: tellLoad,
   measure: ({ engine }, { everyMs }) => engine.measure(everyMs),
-  // The receiver of all commands does it.
+  // The receiver of all commands does these.
   compact: () => undefined,
+  halt: () => undefined,
+  goOn: ({ engine }) => engine.goOn(),
+  linger: ({ tell }, { request }) => tell({ type: 'linger', request }),
   ping: ({ tell }) => tell({ type: 'pong' }),
   shutdown({ engine, tell }, { request }) {
     engine.close();

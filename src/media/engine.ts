@@ -9,6 +9,7 @@ import type { VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import { Detectors } from './detectors.ts';
 import type { End } from './end.ts';
+import { applyToNone, notPlayed } from './ended-sessions.ts';
 import { openExternalEnd } from './external/open-external.ts';
 import { streamUsage } from './external/stream-end.ts';
 import { WebSocketEnd } from './external/web-socket-end.ts';
@@ -254,7 +255,7 @@ export class MediaEngine {
     }
     const end = this.#ends.get(session);
     if (!end) {
-      this.#applyToNone(command);
+      applyToNone(command, this.#options.report);
       return;
     }
     try {
@@ -277,6 +278,17 @@ export class MediaEngine {
     } catch (error) {
       this.#faultMix(mix, error);
     }
+  }
+
+  /** Sends and reads nothing until {@link goOn}. */
+  hold(): void {
+    this.#ticker.hold();
+    this.#options.sockets.hold?.();
+  }
+
+  goOn(): void {
+    this.#options.sockets.goOn?.();
+    this.#ticker.goOn();
   }
 
   /** Measures sessions so often from now on, in ms; 0 = never. */
@@ -423,14 +435,6 @@ export class MediaEngine {
     }
   }
 
-  /** An item for a session that is gone still gets its one report. */
-  #applyToNone(command: Parameters<MediaEngine['apply']>[0]): void {
-    const { session } = command;
-    if (command.type === 'record')
-      this.#options.report({ ...notRecorded, type: 'recorded', session, recording: command.recording });
-    if (command.type === 'play') this.#options.report({ ...notPlayed, type: 'played', session, play: command.play });
-  }
-
   #tick(now: number, skipped: number): void {
     if (skipped > 0) this.#warnOfSkipped(now);
     for (const end of this.#ends.values()) {
@@ -494,5 +498,3 @@ export class MediaEngine {
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-const notRecorded = { report: { type: 'record.failed', reason: 'the session was closed' } } as const;
-const notPlayed = { report: { type: 'media.failed', reason: 'the session was closed' } } as const;

@@ -11,21 +11,22 @@ import type {
   MediaMeasures,
   MediaPlane,
   MediaReport,
+  MediaRest,
   MediaSession,
   MediaSessionDump,
   Mix,
   MixReport,
   Overhearer,
-  PlaneLoad,
   RtpSession,
 } from '../telephony/media.ts';
+import type { PlaneLoad } from '../telephony/plane-figures.ts';
 import type { VideoMeasures } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
 import { ExternalProxy } from './external-proxy.ts';
 import { createLocalPair } from './local-pair.ts';
 import { MixProxy } from './mix-proxy.ts';
 import { newWakeUp } from './pipe/wake-up.ts';
-import type { MediaUsage } from './protocol.ts';
+import type { EngineReport, MediaUsage } from './protocol.ts';
 import { newHeardCounter } from './report-window.ts';
 import { closeLeft, leftOpen, newDescriptorTable } from './rtp/descriptors.ts';
 import { noPortFree } from './rtp/ports.ts';
@@ -49,7 +50,13 @@ type MediaPlaneOptions = {
   /** Gives memory for the heads of the RTP packets of a session that is opened (`lib/rtp-trace.ts`), where they are kept. */
   trace?: ((id: string, kind: TracedKind) => SharedArrayBuffer | undefined) | undefined;
   /** A supervisor holds the sockets: those of a lost thread stay open, and the next one takes them up. */
-  supervised?: (SupervisedThread & { inherit(descriptors: readonly number[]): void }) | undefined;
+  supervised?:
+    | (SupervisedThread & {
+        inherit(descriptors: readonly number[]): void;
+        /** Another process sends and takes audio until {@link MediaPlane.goOn}. */
+        follows: boolean;
+      })
+    | undefined;
   /** Takes connections of browsers; left out: they come by UDP only. */
   tcp?: IceTcpServer | undefined;
   /** Counts sessions without a free port, and limits reached in a thread. */
@@ -88,6 +95,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
   readonly #links: (ThreadLink | undefined)[];
   /** When the thread of each place was lost. */
   readonly #lostAt: number[][];
+  /** Whether another process still has the audio. */
+  #follows: boolean;
   #wakeUps = 0;
   #closed = false;
   /** See {@link MediaConfig.measureMs}. */
@@ -97,6 +106,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     this.#options = options;
     this.#startThread = options.startThread ?? startWorker;
     this.#measureMs = options.config.measureMs;
+    this.#follows = options.supervised?.follows ?? false;
     const places = Math.max(1, options.config.threads);
     this.#links = new Array(places).fill(undefined);
     this.#lostAt = Array.from(this.#links, () => []);
@@ -199,6 +209,35 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     for (const link of this.#links) link?.send({ type: 'compact' });
   }
 
+  async linger(): Promise<void> {
+    await Promise.all(this.#links.map((link) => (link?.alive ? link.linger() : undefined)));
+  }
+
+  halt(): MediaRest {
+    const reports = this.#links.flatMap((link) => link?.halt() ?? []);
+    const sessions = [...this.#sessions].map((session) => session.rest());
+    const mixes = [...this.#mixes].flatMap(({ id, positionMs }) =>
+      positionMs === undefined ? [] : [{ id, positionMs }],
+    );
+    return { sessions, mixes, reports };
+  }
+
+  async prepared(): Promise<void> {
+    await Promise.allSettled([...this.#sessions].map((each) => (each instanceof RtpProxy ? each.opened : undefined)));
+  }
+
+  goOn({ sessions = [], mixes = [], reports = [] }: Partial<MediaRest> = {}): void {
+    try {
+      for (const rest of sessions) this.#byId.get(rest.id)?.goOn(rest);
+      const positions = new Map(mixes.map(({ id, positionMs }) => [id, positionMs]));
+      for (const mix of this.#mixes) mix.goOnAt(positions.get(mix.id));
+    } finally {
+      this.#follows = false;
+      for (const link of this.#links) link?.goOn();
+    }
+    for (const [id, report] of reports) this.#byId.get(id)?.heard(report as EngineReport);
+  }
+
   spread(): number[] {
     return this.#links.map((_link, place) => this.#loadOf(place));
   }
@@ -277,7 +316,8 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
     const wakeUp = newWakeUp(++this.#wakeUps);
     const descriptors = newDescriptorTable();
     const heard = newHeardCounter();
-    const started = this.#startThread({ config, thread: place, wakeUp, heard, descriptors, supervised: held });
+    const follows = this.#follows;
+    const started = this.#startThread({ config, thread: place, wakeUp, heard, descriptors, follows, supervised: held });
     const link: ThreadLink = new ThreadLink(started, {
       clock,
       log,
@@ -292,6 +332,7 @@ class WorkerMediaPlane implements MediaPlane, ExternalAudio {
         this.#lost(link, place, reason);
       },
     });
+    if (follows) link.hold();
     this.#links[place] = link;
     return link;
   }

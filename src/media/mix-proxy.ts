@@ -156,6 +156,13 @@ export class MixProxy implements Mix, Linked {
     return this.#item && new Float64Array(this.#item.position)[0];
   }
 
+  /** As {@link SessionProxy.goOn}. */
+  goOnAt(positionMs: number | undefined): void {
+    if (!this.#item || positionMs === undefined) return;
+    this.#item.item.heardMs = positionMs;
+    new Float64Array(this.#item.position)[0] = positionMs;
+  }
+
   music(musicClass: string | undefined): void {
     this.#music = musicClass;
     this.#home();

@@ -7,13 +7,12 @@ import type {
   MediaMeasures,
   MediaSource,
   MixCommand,
-  PlaneLoad,
-  PlaneUsage,
   PlayReport,
   RecordReport,
   SessionCommand,
   ToneSignal,
 } from '../telephony/media.ts';
+import type { PlaneLoad, PlaneUsage } from '../telephony/plane-figures.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { VideoMeasures, VideoStatistics } from '../telephony/video.ts';
 import type { MediaConfig } from './config.ts';
@@ -91,6 +90,12 @@ export type MediaCommand =
   | { type: 'compact' }
   /** Checks whether the thread is alive. */
   | { type: 'ping' }
+  /** From the answer on the main thread hears nothing; reports go to `room` (`last-words.ts`). */
+  | { type: 'linger'; request: number; room: SharedArrayBuffer }
+  /** The thread stops where it is: another process goes on. */
+  | { type: 'halt' }
+  /** A thread that `follows` begins to send and to read. */
+  | { type: 'goOn' }
   | { type: 'shutdown'; request: number };
 
 /** Packets of a browser that came by TCP. */
@@ -186,6 +191,7 @@ export type MediaMessage =
   | { type: 'usage'; request: number; usage: MediaUsage }
   | { type: 'load'; request: number; load: PlaneLoad }
   | { type: 'ended'; request: number }
+  | { type: 'linger'; request: number }
   | { type: 'pong' }
   | { type: 'log'; level: 'debug' | 'info' | 'warn' | 'error'; fields: object; message: string };
 
@@ -203,6 +209,8 @@ export type WorkerStart = {
   heard: SharedArrayBuffer;
   /** List of its open descriptors: see `rtp/descriptors.ts`. */
   descriptors: SharedArrayBuffer;
+  /** Another process has the audio until `goOn`. */
+  follows?: boolean;
   /** Left out without a supervisor. */
   supervised?: SupervisedThread | undefined;
 };

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { formatAddress } from '../lib/addresses.ts';
 import type { EstablishedDtls } from '../lib/webrtc.ts';
-import type { MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
+import type { MediaRest, MediaSessionDump, RtpFlow, RtpSession } from '../telephony/media.ts';
 import type { RtpStatistics } from '../telephony/rtp-statistics.ts';
 import type { OpenedVideo, VideoFlow, VideoStatistics } from '../telephony/video.ts';
 import type { EngineReport } from './protocol.ts';
@@ -24,12 +24,14 @@ type OpenProxy = {
 
 /** Lets a stream go on with the numbers that it had. */
 function goOnIn(memory: SessionMemory, stream: NonNullable<MediaSessionDump['stream']>): void {
+  // In the time of its thread, if that has it already.
+  const zeroMs = memory[memoryWord.begun] === 1 ? memory[memoryWord.clockZero]! : stream.zeroMs;
   memory[memoryWord.begun] = 1;
   memory[memoryWord.ssrc] = stream.ssrc;
   memory[memoryWord.sequence] = stream.sequence;
   memory[memoryWord.timestamp] = stream.timestamp;
-  memory[memoryWord.origin] = stream.origin;
-  memory[memoryWord.clockZero] = stream.zeroMs;
+  memory[memoryWord.origin] = stream.origin + ((zeroMs - stream.zeroMs) * stream.clockRate) / 1000;
+  memory[memoryWord.clockZero] = zeroMs;
   memory[memoryWord.clockRate] = stream.clockRate;
   memory[memoryWord.packets] = stream.packets;
   memory[memoryWord.octets] = stream.octets;
@@ -142,6 +144,17 @@ export class RtpProxy extends SessionProxy implements RtpSession {
       ...(this.local.port > 0 && { local: this.local }),
       ...(this.#videoLines?.any && { video: this.#videoLines.dump() }),
     };
+  }
+
+  override rest(): MediaRest['sessions'][number] {
+    const video = this.#video.dump().map(({ stream, numbers }) => ({ stream, numbers }));
+    return { ...super.rest(), ...(video.length > 0 && { video }) };
+  }
+
+  override goOn(rest: MediaRest['sessions'][number]): void {
+    super.goOn(rest);
+    if (rest.stream && this.place) goOnIn(this.place.memory, rest.stream);
+    for (const { stream, numbers } of rest.video ?? []) this.#video.goOn(stream, numbers);
   }
 
   override heard(report: EngineReport): void {

@@ -5,8 +5,8 @@ export type Segment = {
   payload: Uint8Array;
   /** Length in samples; Infinity: without end. */
   samples: number;
-  /** Makes the first `count` samples of the payload, where it is made while it is read. */
-  make?(count: number): void;
+  /** Makes the samples of the payload from `from` to `end`, where it is made while it is read. */
+  make?(from: number, end: number): void;
 };
 
 /** The audio of an item: segments in order. */
@@ -83,7 +83,7 @@ export class SequenceReader {
       const held = payload.length / octets;
       const from = this.#offset % held;
       const length = Math.min(count - done, samples - this.#offset, held - from);
-      segment.make?.(from + length);
+      segment.make?.(from, from + length);
       const isWhole = from === 0 && length === held;
       target.set(isWhole ? payload : payload.subarray(from * octets, (from + length) * octets), at + done * octets);
       done += length;

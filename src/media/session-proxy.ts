@@ -2,6 +2,7 @@ import type { TracedKind } from '../lib/rtp-trace.ts';
 import type {
   MediaMeasures,
   MediaReport,
+  MediaRest,
   MediaSession,
   MediaSessionDump,
   MediaSource,
@@ -164,6 +165,18 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       ...(stream && { stream }),
       ...(item && { item: { item: item.item, positionMs: this.#positionMs(item), paused: item.paused } }),
     };
+  }
+
+  /** What changes without a command: for a process that goes on with it. */
+  rest(): MediaRest['sessions'][number] {
+    const { id, stream, item } = this.dump();
+    return { id, ...(stream && { stream }), ...(item && { positionMs: item.positionMs }) };
+  }
+
+  /** The process before went on with it until now. No command has left yet. */
+  goOn({ positionMs }: MediaRest['sessions'][number]): void {
+    // The command that plays it has the same object.
+    if (this.#item && positionMs !== undefined) this.#item.item.heardMs = positionMs;
   }
 
   close(): void {

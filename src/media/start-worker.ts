@@ -1,5 +1,7 @@
+import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker, type WorkerOptions } from 'node:worker_threads';
 import { systemClock } from '../lib/clock.ts';
+import type { MediaConfig } from './config.ts';
 import type { WorkerStart } from './protocol.ts';
 import { dgramSockets } from './rtp/dgram-sockets.ts';
 import { hostSockets } from './rtp/relayed-sockets.ts';
@@ -33,22 +35,32 @@ export function startWorker(start: WorkerStart, options: WorkerOptions = {}): Me
   return hosting(worker, start, held);
 }
 
+/** Starts as a thread that waits: with settings it warms up meanwhile. */
+export type PreparedStart = { awaited: MessagePort; config: MediaConfig | undefined };
+
 /**
- * Starts threads that load their code and wait. @returns what gives these to who starts a thread, and then further ones.
+ * Starts threads that load their code, warm up and wait. @returns what gives these to who starts a thread, and then further
+ * ones; and when all are warm, or have ended.
  */
-export function prepareThreads(count: number): StartThread {
+export function prepareThreads(count: number, config: MediaConfig): { start: StartThread; warm: Promise<unknown> } {
+  const warmsUp = config.warmsUp && config.sockets !== 'dgram';
   const prepared = Array.from({ length: count }, () => {
     const { port1: starter, port2: awaited } = new MessageChannel();
+    const workerData: PreparedStart = { awaited, config: warmsUp ? config : undefined };
+    const worker = openWorker({ workerData, transferList: [awaited] });
+    const warm = warmsUp ? Promise.race([once(starter, 'message'), once(worker, 'exit')]) : undefined;
     starter.unref();
-    return { starter, worker: openWorker({ workerData: { awaited }, transferList: [awaited] }) };
+    return { starter, worker, warm };
   });
-  return (start) => {
+  const start: StartThread = (start) => {
     const next = prepared.shift();
     if (!next) return startWorker(start);
     const { port1: held, port2: relay } = new MessageChannel();
-    next.starter.postMessage({ ...start, relay }, [relay]);
+    const settings = { ...start.config, warmsUp: start.config.warmsUp && !warmsUp };
+    next.starter.postMessage({ ...start, config: settings, relay }, [relay]);
     return hosting(next.worker, start, held);
   };
+  return { start, warm: Promise.all(prepared.map(({ warm }) => warm)) };
 }
 
 function openWorker(options: WorkerOptions): Worker {

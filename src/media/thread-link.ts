@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 import { type LimitHit, uncounted } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import { HeldCommands } from './held-commands.ts';
+import { hearLastWords, newLastWords } from './last-words.ts';
 import type { EngineReport, LoggedAbout, MediaCommand, MediaMessage } from './protocol.ts';
 import { countHeard } from './report-window.ts';
 import { blockSlots, memoryIn, newBlock, type SessionMemory } from './session-memory.ts';
@@ -58,6 +60,8 @@ const unansweredBeats = 5;
 /** The same for a starting thread, which first compiles its code. */
 const startingBeats = 12 * unansweredBeats;
 const threadEnded = 'the media thread ended';
+/** A thread that has not stopped by then is left as it is: its process ends. */
+const longestHaltMs = 200;
 
 /**
  * The main thread's end of one media thread. Commands of one event-loop turn share a message; answers and reports are
@@ -82,6 +86,8 @@ export class ThreadLink {
   #nextRequest = 1;
   #nextPipe = 0;
   #alive = true;
+  #held: HeldCommands | undefined;
+  #lastWords: SharedArrayBuffer | undefined;
   #closing = false;
   #unanswered = 0;
   /** Whether it has said something. */
@@ -201,6 +207,36 @@ export class ThreadLink {
     }) as Promise<AnswerTo<Command>>;
   }
 
+  /** Hears nothing of the thread any more, which goes on until {@link halt}. Resolves when everything before is heard. */
+  async linger(): Promise<void> {
+    const room = newLastWords();
+    await this.request((request) => ({ type: 'linger', request, room }));
+    this.#lastWords = room;
+  }
+
+  /** Stops the thread where it is, without a turn of the event loop. @returns what it told since {@link linger}. */
+  halt(): [id: string, report: EngineReport][] {
+    if (!this.#lastWords || !this.#alive) return [];
+    this.#thread.postMessage([{ type: 'halt' }]);
+    return (hearLastWords(this.#lastWords, longestHaltMs) ?? []).flatMap((report) => {
+      const id = this.#sessions.get(report.session)?.id;
+      return id === undefined ? [] : [[id, report] as [string, EngineReport]];
+    });
+  }
+
+  /** Another process has the audio until {@link goOn}: the thread was started so. */
+  hold(): void {
+    this.#held = new HeldCommands();
+  }
+
+  goOn(): void {
+    const held = this.#held?.all() ?? [];
+    this.#held = undefined;
+    for (const command of [{ type: 'goOn' } as const, ...held]) this.#post(command);
+    // The far sides hear nothing meanwhile.
+    this.#flush();
+  }
+
   /** Ends all sessions and the thread; resolves when it is gone. */
   async close(): Promise<void> {
     if (this.#alive && !this.#closing) {
@@ -237,7 +273,7 @@ export class ThreadLink {
 
   /** A message costs more than what is in it: both threads take part, and the other one is woken. */
   #post(command: MediaCommand): void {
-    if (!this.#alive) return;
+    if (!this.#alive || this.#held?.take(command)) return;
     if (this.#batch.length === 0) this.#clock.soon(() => this.#flush());
     this.#batch.push(command);
   }
@@ -245,7 +281,7 @@ export class ThreadLink {
   #flush(): void {
     const batch = this.#batch;
     this.#batch = [];
-    if (this.#alive) this.#thread.postMessage(batch);
+    if (this.#alive && batch.length > 0) this.#thread.postMessage(batch);
   }
 
   /** Names the channel of a line about a session, and the bridge of one about a mix. */

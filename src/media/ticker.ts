@@ -26,6 +26,7 @@ export class Ticker {
   readonly #phaseMs: number;
   #timer: unknown;
   #running = false;
+  #isHeld = false;
   #next = 0;
   /** Since when ticks have been owed without a break, monotonic ms; undefined while none is. */
   #owingSince: number | undefined;
@@ -49,12 +50,22 @@ export class Ticker {
 
   /** Starts ticking, on a grid that all starts share; nothing when it runs already. */
   start(): void {
-    if (this.#running) return;
+    if (this.#running || this.#isHeld) return;
     this.#running = true;
     const since = this.#clock.monotonic() - this.#phaseMs;
     this.#next = Math.floor(since / tickMs) * tickMs + tickMs + this.#phaseMs;
     this.#owingSince = undefined;
     this.#plan();
+  }
+
+  /** Does not tick before {@link goOn}. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  goOn(): void {
+    this.#isHeld = false;
+    this.start();
   }
 
   stop(): void {

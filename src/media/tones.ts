@@ -143,14 +143,17 @@ export function toneSequence(elements: readonly ToneElement[], codec: StoredCode
   };
 }
 
+const blocksPerSecond = 50;
+
 function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec: StoredCodec): Segment {
   const perSecond = samplesPerMs(codec) * 1000;
   const samples = (durationMs * perSecond) / 1000;
   // Whole Hertz repeat exactly after one second, so a second of payload is enough for any duration.
   const held = Math.trunc(Math.min(samples, perSecond));
   const octets = octetsPerSample(codec);
+  const block = perSecond / blocksPerSecond;
+  const made = new Uint8Array(blocksPerSecond);
   let payload: Uint8Array | undefined;
-  let made = 0;
   return {
     get payload() {
       payload ??= new Uint8Array(held * octets);
@@ -158,12 +161,14 @@ function toneSegment({ frequencies, modulated, durationMs }: ToneElement, codec:
     },
     samples,
     // Evaluated while it is read: a long list that is stopped costs nothing.
-    make(count) {
-      const upTo = Math.min(count, held);
-      if (upTo <= made) return;
-      const piece = tone(frequencies, modulated, { from: made, length: upTo - made, sampleRate: perSecond });
-      this.payload.set(encode(codec, piece), made * octets);
-      made = upTo;
+    make(from, end) {
+      for (let at = Math.floor(from / block); at * block < Math.min(end, held); at++) {
+        if (made[at] === 1) continue;
+        made[at] = 1;
+        const first = at * block;
+        const piece = { from: first, length: Math.min(block, held - first), sampleRate: perSecond };
+        this.payload.set(encode(codec, tone(frequencies, modulated, piece)), first * octets);
+      }
     },
   };
 }

@@ -1,16 +1,21 @@
 import { randomFillSync } from 'node:crypto';
 import { once } from 'node:events';
-import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { systemClock } from '../lib/clock.ts';
+import { parentPort, workerData } from 'node:worker_threads';
+import { type Clock, systemClock } from '../lib/clock.ts';
 import { compactHeap } from '../lib/heap.ts';
 import { watchLoopDelay } from '../lib/loop-delay.ts';
+import { loadSystemCalls } from '../native/system-calls.ts';
+import type { MediaConfig } from './config.ts';
 import { hostEngine } from './engine-host.ts';
 import { systemWires } from './external/wires.ts';
-import { systemWakeUps } from './pipe/wake-up.ts';
+import { newWakeUp, noWakeUps, systemWakeUps } from './pipe/wake-up.ts';
 import type { MediaCommand, MediaMessage } from './protocol.ts';
+import { newHeardCounter } from './report-window.ts';
+import { Descriptors, newDescriptorTable } from './rtp/descriptors.ts';
+import { EpollSockets } from './rtp/epoll-sockets.ts';
 import { openSystemSockets } from './rtp/system-sockets.ts';
 import { loadPacketCrypto } from './srtp/packet-crypto.ts';
-import type { SystemWorkerStart } from './start-worker.ts';
+import type { PreparedStart, SystemWorkerStart } from './start-worker.ts';
 
 /**
  * The media thread: hosts the engine with the system's clock and sockets. Started by {@link createMediaPlane}; it ends
@@ -72,10 +77,28 @@ function createRandom32(): () => number {
   };
 }
 
+/** Runs the code of calls, in an engine that is used for nothing else. */
+async function warmUp(config: MediaConfig, done: () => void): Promise<void> {
+  const calls = await loadSystemCalls();
+  const descriptors = newDescriptorTable();
+  const noted = new Descriptors(descriptors);
+  const warmUpSockets = (clock: Clock) => new EpollSockets({ calls, clock, descriptors: noted });
+  const sockets = { bind: () => Promise.reject(new Error('it only warms up')) };
+  const compact = (): void => {
+    compactHeap();
+    done();
+  };
+  const world = { clock: systemClock, sockets, warmUpSockets, compact, random32: createRandom32(), wakeUps: noWakeUps };
+  hostEngine({ config, thread: 0, wakeUp: newWakeUp(0), heard: newHeardCounter(), descriptors }, world, () => {});
+}
+
 /** The modules that a thread loads: at once, or when it is used (`prepareThreads`). */
-async function startOf(data: SystemWorkerStart | { awaited: MessagePort }): Promise<SystemWorkerStart> {
+async function startOf(data: SystemWorkerStart | PreparedStart): Promise<SystemWorkerStart> {
   if (!('awaited' in data)) return data;
-  const { awaited } = data;
+  const { awaited, config } = data;
+  // Without it the first calls are slower.
+  const warm = (): void => awaited.postMessage('warm');
+  if (config) warmUp(config, warm).catch(warm);
   const [start] = (await once(awaited, 'message')) as [SystemWorkerStart];
   awaited.close();
   return start;

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync } from 'node:fs';
 import type { Logger } from '../lib/log.ts';
-import { type DescriptorLink, type LinkMessage, mostDescriptors } from '../native/descriptor-link.ts';
+import { type DescriptorLink, mostDescriptors } from '../native/descriptor-link.ts';
 import type { HoldMessage } from '../native/held-descriptors.ts';
 
 /** The copies of a server's sockets that a supervisor holds. It never reads them. */
@@ -20,9 +20,8 @@ export class HeldSockets {
     return this.#held.size;
   }
 
-  take({ text, descriptors }: LinkMessage): void {
+  take({ drop = [] }: HoldMessage, descriptors: readonly number[]): void {
     for (const descriptor of descriptors) this.#add(descriptor);
-    const { drop = [] } = JSON.parse(text) as HoldMessage;
     for (const inode of drop) this.#drop(inode);
   }
 

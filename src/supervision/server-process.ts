@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import { callMarkOctets, readCallMark } from '../lib/call-mark.ts';
-import { type DescriptorLink, type LinkMessage, openLink } from '../native/descriptor-link.ts';
+import { type DescriptorLink, openLink } from '../native/descriptor-link.ts';
 import type { HandoverCalls } from '../native/handover-calls.ts';
+import type { HoldMessage } from '../native/held-descriptors.ts';
 import { type ServerMessage, type SupervisedRole, type SupervisorMessage, supervisedVariable } from './messages.ts';
 
 /** How a server's process ended. */
@@ -20,7 +21,7 @@ type Options = {
   command: readonly string[];
   /** A message, or descriptors to hold. */
   told: (message: ServerMessage) => void;
-  holds: (message: LinkMessage) => void;
+  holds: (message: HoldMessage, descriptors: readonly number[]) => void;
   /** The process is gone, and all that it had sent is received. */
   ended: (end: ServerEnd) => void;
 };
@@ -32,6 +33,10 @@ const pageOctets = 4_096;
 export class ServerProcess {
   readonly link: DescriptorLink;
   isPrepared = false;
+  /** It has got its sockets. */
+  hasBegun = false;
+  /** It waits for the end of the audio of the server before. */
+  isRestored = false;
   readonly #child: ChildProcess;
 
   /** @throws Error */
@@ -54,7 +59,12 @@ export class ServerProcess {
       this.#child.once('error', () => resolve({ code: internalError, signal: null }));
     });
     const silent = new Promise<void>((resolve) => {
-      link.listen((message) => (message ? holds(message) : resolve()));
+      link.listen((message) => {
+        if (!message) return resolve();
+        const text = JSON.parse(message.text) as ServerMessage | HoldMessage;
+        if ('type' in text) told(text);
+        else holds(text, message.descriptors);
+      });
     });
     this.#child.on('message', (message) => told(message as ServerMessage));
     void Promise.all([exit, silent]).then(([{ code, signal }]) => {
@@ -71,6 +81,11 @@ export class ServerProcess {
   tell(message: SupervisorMessage): void {
     // A process that ends meanwhile gets no more messages.
     if (this.#child.connected) this.#child.send(message, () => {});
+  }
+
+  /** Has a server that stands still end its audio. */
+  silence(): void {
+    this.link.send('{}');
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -15,15 +15,29 @@ import {
   supervisedVariable,
 } from './messages.ts';
 
+/** How often a server that stands still looks for its end, in ms. */
+const lookMs = 1;
+const never = new Int32Array(new SharedArrayBuffer(4));
+
 /** How long sockets of the server before wait for their calls, in ms. */
 const claimMs = 10_000;
 
 /** The parts that the supervisor provides. */
 type Begin = {
   listening: ListeningSockets;
-  media: { link: number; inherited: SharedArrayBuffer; inherit(descriptors: readonly number[]): void };
+  media: {
+    link: number;
+    inherited: SharedArrayBuffer;
+    inherit(descriptors: readonly number[]): void;
+    /** The server before goes on with the audio of its calls. */
+    follows: boolean;
+  };
   mark: CallMark;
   leaveOut: readonly string[];
+  /** Tells that the calls are restored, and waits for the end of their audio in the server before. */
+  restored(): Promise<{ isWhole: boolean }>;
+  /** Stands still until the next server is restored, or for so many ms; then `silent` ends the audio. */
+  standStill(mostMs: number, silent: () => void): void;
 };
 
 /** A server's side of its supervisor. */
@@ -32,10 +46,12 @@ export interface Supervised {
    * Tells that the configuration can be used, and waits for the sockets of the server before.
    * @param warmUp makes the start fast, while another server works: before an upgrade, or as long as this one stands by.
    * It must not reject. `isWanted` says whether it may go on.
+   * @param threadsWarm the same in media threads: an upgrade waits for it.
    */
   begin(
     bounds: Extract<ServerMessage, { type: 'prepared' }>['bounds'],
     warmUp: (isWanted: () => boolean) => Promise<void>,
+    threadsWarm: Promise<unknown>,
   ): Promise<Begin>;
   /** Tells that the server takes calls. */
   ready(): void;
@@ -45,7 +61,7 @@ export interface Supervised {
    * @param leave leaves everything to the next server and ends the process.
    * @param abandoned the supervisor is gone.
    */
-  listen(leave: () => void, abandoned: () => void): void;
+  listen(leave: (lingers: boolean) => void, abandoned: () => void): void;
 }
 
 /** The supervisor that started this process; undefined: there is none. @throws Error */
@@ -62,31 +78,52 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
   const closeRestLater = (): unknown => clock.setTimeout(() => listening.closeRest(), claimMs);
   let upgrading: { resolve(): void; reject(error: Error): void } | undefined;
 
+  let goesOn: Promise<{ isWhole: boolean }> | undefined;
+  const restored = (): Promise<{ isWhole: boolean }> => {
+    if (!goesOn) {
+      goesOn = messageOf('goOn');
+      tell({ type: 'restored' });
+    }
+    return goesOn;
+  };
+  const standStill = (mostMs: number, silent: () => void): void => {
+    const tellNow = (message: ServerMessage): boolean => link.send(JSON.stringify(message));
+    // Over the link: nothing else leaves without a turn of the event loop.
+    if (!tellNow({ type: 'left' })) return;
+    const until = clock.monotonic() + mostMs;
+    while (!link.receive()) {
+      if (clock.monotonic() > until) return;
+      Atomics.wait(never, 0, 0, lookMs);
+    }
+    silent();
+    tellNow({ type: 'silent' });
+  };
+
   return {
-    async begin(bounds, warmUp) {
+    async begin(bounds, warmUp, threadsWarm) {
       // Nothing is under way yet that somebody would have to end.
       const end = (): never => process.exit(0);
       process.once('disconnect', end);
       if (!process.connected) end();
-      if (role === 'upgrade') await warmUp(() => true);
+      if (role === 'upgrade') await Promise.all([warmUp(() => true), threadsWarm]);
       let isAwaited = true;
       const told = messageOf('begin').finally(() => {
         isAwaited = false;
       });
       tell({ type: 'prepared', bounds });
       if (role === 'standby') await warmUp(() => isAwaited);
-      const { messages, leaveOut } = await told;
+      const { messages, leaveOut, follows } = await told;
       process.off('disconnect', end);
       for (let each = 0; each < messages; each++) listening.inherit(link.receive()?.descriptors ?? []);
       const mark = new CallMark(handover.map(inheritedAt.mark, callMarkOctets));
       const media = {
-        ...{ link: link.descriptor, inherited: inherited.table },
+        ...{ link: link.descriptor, inherited: inherited.table, follows },
         inherit(descriptors: readonly number[]) {
           listening.inherit(descriptors);
           closeRestLater();
         },
       };
-      return { listening, media, mark, leaveOut };
+      return { listening, media, mark, leaveOut, restored, standStill };
     },
     ready() {
       // Without waiting for others: a crash may come at any moment.
@@ -103,7 +140,8 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
         if (message.type === 'upgradeRefused') upgrading?.reject(new Error(message.reason));
         else if (message.type === 'leave') {
           upgrading?.resolve();
-          leave();
+          // A supervisor of an earlier version ends the audio with the process.
+          leave(message.lingers === true);
         }
       });
       process.once('disconnect', abandoned);

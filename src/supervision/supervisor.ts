@@ -20,6 +20,8 @@ const firstBounds = {
   ...{ startTimeoutMs: 60_000, steadyMs: 10_000, pauseMs: 200, mostPauseMs: 30_000, mostCrashes: 20 },
   ...{ leaveTimeoutMs: 5_000, standby: false },
 };
+/** How long a server may take to end when the next one goes on, in ms. */
+const endMs = 1_000;
 const firstHolderBounds = { mostSockets: 100_000, callCrashes: 3 };
 
 /**
@@ -77,7 +79,9 @@ class Supervisor {
           this.#successor = undefined;
         },
         refuseUpgrade: (_, { reason }: { reason: string }) => this.#server?.tell({ type: 'upgradeRefused', reason }),
-        askToLeave: () => this.#server?.tell({ type: 'leave' }),
+        askToLeave: () => this.#server?.tell({ type: 'leave', lingers: true }),
+        beginSuccessor: () => this.#successor && this.#begin(this.#successor, true),
+        silenceServer: () => this.#server?.silence(),
         killServer: () => {
           log.error({ pid: this.#server?.pid }, 'the server does not respond and is killed');
           this.#server?.kill('SIGKILL');
@@ -91,27 +95,32 @@ class Supervisor {
   }
 
   #startServer(): void {
+    const before = this.#server;
     this.#server = this.#successor ?? this.#spawn('server');
     this.#successor = undefined;
-    if (this.#server.isPrepared) this.#begin(this.#server);
+    // It writes its last log lines.
+    if (before) this.#options.clock.setTimeout(() => before.kill('SIGKILL'), endMs);
+    if (this.#server.isRestored) this.#server.tell({ type: 'goOn', isWhole: before !== undefined });
+    else if (this.#server.isPrepared && !this.#server.hasBegun) this.#begin(this.#server);
   }
 
   #spawn(role: SupervisedRole): ServerProcess {
     const server: ServerProcess = new ServerProcess(this.#calls, {
       ...{ role, command: this.#options.command },
       told: (message) => this.#hear(server, message),
-      holds: (message) => this.#held.take(message),
+      holds: (message, descriptors) => this.#held.take(message, descriptors),
       ended: (end) => this.#ended(server, end),
     });
     return server;
   }
 
   /** Gives a server the sockets of the one before. */
-  #begin(server: ServerProcess): void {
+  #begin(server: ServerProcess, follows = false): void {
+    server.hasBegun = true;
     const messages = this.#held.sendTo(server.link);
     if (messages === undefined)
       this.#options.log.error({ sockets: this.#held.size }, 'cannot hand all sockets to the next server');
-    server.tell({ type: 'begin', messages: messages ?? 0, leaveOut: this.#blame.left });
+    server.tell({ type: 'begin', messages: messages ?? 0, leaveOut: this.#blame.left, follows });
   }
 
   #hear(server: ServerProcess, message: ServerMessage): void {
@@ -124,12 +133,17 @@ class Supervisor {
       this.#actor.send({ type: 'server.bounds', bounds });
       if (isCurrent) this.#begin(server);
       else if (server === this.#successor) this.#actor.send({ type: 'successor.prepared' });
-    } else if (!isCurrent) return;
-    else if (message.type === 'upgrade') this.#actor.send({ type: 'upgrade' });
-    else {
-      this.#blame.forgetLeft();
-      this.#actor.send({ type: 'server.ready' });
-    }
+    } else if (message.type === 'restored') {
+      server.isRestored = true;
+      // The server before has ended meanwhile.
+      if (isCurrent) server.tell({ type: 'goOn', isWhole: false });
+      else if (server === this.#successor) this.#actor.send({ type: 'successor.restored' });
+    } else if (isCurrent) this.#hearCurrent(message.type);
+  }
+
+  #hearCurrent(type: 'ready' | 'upgrade' | 'left' | 'silent'): void {
+    if (type === 'ready') this.#blame.forgetLeft();
+    this.#actor.send(type === 'upgrade' ? { type } : { type: `server.${type}` });
   }
 
   #ended(server: ServerProcess, { how, code, signal, mark }: ServerEnd): void {

@@ -2,6 +2,7 @@ import type { FormatName, OpusSending, OpusWishes } from '../lib/formats.ts';
 import type { LoopReader } from '../lib/loop-reader.ts';
 import type { SrtpKeys } from '../lib/srtp.ts';
 import type { LocalCandidate, WebrtcTransport } from '../lib/webrtc.ts';
+import type { PlaneLoad, PlaneUsage } from './plane-figures.ts';
 import type { RtpStatistics, StreamMeasures } from './rtp-statistics.ts';
 import type { VideoFlow, VideoMix, VideoModeCommand, VideoSession, VideoStreamDump } from './video.ts';
 
@@ -207,6 +208,17 @@ export type MediaSessionDump = {
   video?: VideoStreamDump[];
   /** The current item and its position, from which a restore continues. */
   item?: { item: PlayItem; positionMs: number; paused: boolean };
+};
+
+/** What a process's audio did between its last dump and its end. Plain JSON. */
+export type MediaRest = {
+  sessions: (Pick<MediaSessionDump, 'id' | 'stream'> & {
+    positionMs?: number;
+    video?: Pick<VideoStreamDump, 'stream' | 'numbers'>[];
+  })[];
+  mixes: { id: string; positionMs: number }[];
+  /** Reports of sessions, by their ids: for the plane alone. */
+  reports: [id: string, report: { type: string }][];
 };
 
 /** The audio of one leg. */
@@ -420,28 +432,6 @@ export type Overhearer = {
   ended(): void;
 };
 
-/** Counts of what a media plane holds. */
-export type PlaneUsage = {
-  sessions: number;
-  ports: number;
-  players: number;
-  timers: number;
-  /** Audio waiting on open connections to servers, and dropped audio, in ms. */
-  externalWaitingMs: number;
-  externalDroppedMs: number;
-  /** Frames for such servers that were left out because they do not read. */
-  externalUnsentFrames: number;
-};
-
-/** How one of the plane's threads keeps up with its work. */
-export type PlaneLoad = {
-  /** Ticks that ran late, and that were left out, since the start. */
-  lateTicks: number;
-  skippedTicks: number;
-  /** How late the event loop of its thread was since it was last asked, in s; undefined where it has none of its own. */
-  loopDelay?: { mean: number; p99: number; max: number } | undefined;
-};
-
 export interface MediaPlane extends AudioMeeting {
   /**
    * Opens a port. Rejects with an Error when none is free. `told` hears digits and time-outs.
@@ -475,6 +465,17 @@ export interface MediaPlane extends AudioMeeting {
   measure?(everyMs: number): void;
   /** Returns memory that is not used to the system; its threads stop for tens of ms. For times without calls. */
   compact?(): void;
+  /**
+   * Goes on without telling anything until {@link halt}: the caller's thread stands still meanwhile. Left out: it cannot.
+   * Resolves when all reports of before are told.
+   */
+  linger?(): Promise<void>;
+  /** Stops all audio directly. @returns what the plane of another process needs to go on. */
+  halt?(): MediaRest;
+  /** Resolves when all sessions are open that the process before still has the audio of. */
+  prepared?(): Promise<void>;
+  /** The process before has no audio any more: from now on this plane sends and takes it. */
+  goOn?(rest?: Partial<MediaRest>): void;
   /** How many sessions each of its threads has, in their order; left out where it has none. */
   spread?(): number[];
   /** Ends every session and the thread. */

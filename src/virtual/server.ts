@@ -104,6 +104,7 @@ export async function startVirtualServer(options: VirtualServerOptions): Promise
         address: { address: host.address, port: config.http.port },
         limit: () => {},
         leave: async () => {},
+        cut: () => {},
         close: async () => served.connections.close(),
       };
     },

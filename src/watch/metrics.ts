@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { CallListener } from '../actors/call-story.ts';
-import type { PlaneLoad, PlaneUsage } from '../telephony/media.ts';
+import type { PlaneLoad, PlaneUsage } from '../telephony/plane-figures.ts';
 
 /** Figures for metrics, read on demand. Times in s, sizes in bytes. */
 export type Figures = {

@@ -19,6 +19,9 @@ const delay = (name: string, state: string) => ({ type: `xstate.after.${name}.su
 const pause = delay('pause', 'backingOff');
 const steady = delay('steadyTime', 'running');
 const reload = { type: 'reload' } as const;
+const left = { type: 'server.left' } as const;
+const restored = { type: 'successor.restored' } as const;
+const silent = { type: 'server.silent' } as const;
 const gone = { type: 'successor.ended' } as const;
 
 type AnyEvent = SupervisionEvent | { type: string };
@@ -102,6 +105,20 @@ chart('prepares the next server beside the present one, which leaves when that i
     value: 'handingOver',
     asked: ['killServer'],
   });
+});
+
+chart('the audio of a server that has left ends when the next one has restored the calls', () => {
+  const over = [ready, upgrade, prepared, left];
+  assert.equal(pick(after(...over)), { value: 'takingOver', asked: ['beginSuccessor'] });
+  assert.equal(pick(after(...over, restored)), { value: 'takingOver', asked: ['silenceServer'] });
+  for (const last of [[restored, silent], [restored, crash], [ended('done', 0)]])
+    assert.equal(pick(after(...over, ...last)), { value: 'starting', asked: ['startServer'] });
+  // The next one has crashed, or restores for too long.
+  for (const failed of [gone, delay('leaveTimeout', 'takingOver')])
+    assert.equal(pick(after(...over, failed)), { value: 'takingOver', asked: ['killServer'] });
+  assert.equal(pick(after(...over, stop)), { value: 'stopping', asked: ['dropSuccessor', 'killServer'] });
+  assert.equal(after(...over, upgrade).asked, ['refuseUpgrade an upgrade is under way']);
+  assert.equal(after(...over, reload, restored, silent, ready).asked, ['passReload']);
 });
 
 chart('the present server goes on when the next one does not start', () => {
@@ -195,6 +212,7 @@ chart('each wait takes the time of its setting', () => {
   assert.equal(delays(ready), { steadyTime: 10_000 });
   assert.equal(delays(ready, upgrade), { startTimeout: 60_000 });
   assert.equal(delays(ready, upgrade, prepared), { leaveTimeout: 5_000 });
+  assert.equal(delays(ready, upgrade, prepared, left), { leaveTimeout: 5_000 });
 });
 
 chart('takes the bounds that a server tells', () => {
@@ -210,7 +228,7 @@ chart('every state is reached and every transition taken', () => {
     ],
     events: [
       ...[ready, upgrade, prepared, stop, crash, ended('done', 0), ended('refused', 1)],
-      ...[gone, reload],
+      ...[gone, reload, left, restored, silent],
       { type: 'server.bounds', bounds: { ...bounds, mostCrashes: 3 } },
     ],
     key: ({ context: { crashes, mostCrashes, hasRun, standby, reloadsLater } }) => [

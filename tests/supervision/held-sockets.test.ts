@@ -15,13 +15,13 @@ const quiet = { warn: () => {} } as unknown as Logger;
 holder('are held once each, given to the next server, and closed when they are dropped', () => {
   const held = new HeldSockets(10, quiet);
   const [first, again, second] = [open(), open(), openOther()];
-  held.take({ text: '{}', descriptors: [first, again, second] });
+  held.take({}, [first, again, second]);
   assert.is(held.size, 2);
   assert.not(existsSync(`/proc/self/fd/${again}`));
   const sent: (readonly number[])[] = [];
   assert.is(held.sendTo({ send: (_, descriptors = []) => sent.push(descriptors) > 0 }), 1);
   assert.equal(sent, [[first, second]]);
-  held.take({ text: JSON.stringify({ drop: [fstatSync(first).ino, 1] }), descriptors: [] });
+  held.take({ drop: [fstatSync(first).ino, 1] }, []);
   assert.equal([held.size, existsSync(`/proc/self/fd/${first}`)], [1, false]);
   closeSync(second);
 });
@@ -30,7 +30,7 @@ holder('beyond the bound are closed, which is logged once', () => {
   const logged: object[] = [];
   const held = new HeldSockets(1, { warn: (fields: object) => logged.push(fields) } as unknown as Logger);
   const [first, second, third] = [open(), openOther(), openOther()];
-  held.take({ text: '{}', descriptors: [first, second, third] });
+  held.take({}, [first, second, third]);
   assert.equal([held.size, existsSync(`/proc/self/fd/${second}`), logged], [1, false, [{ most: 1 }]]);
   closeSync(first);
 });
@@ -38,7 +38,7 @@ holder('beyond the bound are closed, which is logged once', () => {
 holder('that cannot all be sent are told', () => {
   const held = new HeldSockets(10, quiet);
   const descriptor = open();
-  held.take({ text: '{}', descriptors: [descriptor] });
+  held.take({}, [descriptor]);
   assert.is(held.sendTo({ send: () => false }), undefined);
   closeSync(descriptor);
 });

@@ -1,6 +1,7 @@
 import type { FormatName } from '../../lib/formats.ts';
 import type { ExternalDirection } from '../../telephony/external.ts';
-import type { PlaneUsage, SessionCommand } from '../../telephony/media.ts';
+import type { SessionCommand } from '../../telephony/media.ts';
+import type { PlaneUsage } from '../../telephony/plane-figures.ts';
 import { type AudioCodec, maximumPayload } from '../codec/audio-codec.ts';
 import { openCodec } from '../codec/open-codec.ts';
 import type { MediaConfig } from '../config.ts';

@@ -83,7 +83,7 @@ export class EpollSockets implements Sockets {
   #looks = 0;
   #nothingFound = 0;
   #timer: unknown;
-  /** A read pass is running or due: it plans the next one. */
+  /** A read pass is running or due, and plans the next one; or none is wanted yet. */
   #looking = false;
 
   /** @throws Error with `code` EMFILE and the like. */
@@ -131,6 +131,15 @@ export class EpollSockets implements Sockets {
       close();
       throw error;
     }
+  }
+
+  hold(): void {
+    this.#looking = true;
+  }
+
+  goOn(): void {
+    this.#looking = false;
+    if (this.#open > 0) this.#plan();
   }
 
   /** Closes all sockets and the epoll descriptor. */

@@ -40,6 +40,9 @@ export interface PacketSocket {
 export interface Sockets {
   /** Binds a UDP port; 0 = any. @param bufferBytes of the kernel; left out: {@link receiveBufferBytes}. @throws Error with `code` EADDRINUSE when the port is taken. */
   bind(address: string, port: number, bufferBytes?: number): Promise<PacketSocket>;
+  /** Reads nothing until {@link goOn}. Left out: it reads at once. */
+  hold?(): void;
+  goOn?(): void;
 }
 
 /** Kernel buffer of a socket: many seconds of 50 packets; memory is only used on demand. */

@@ -124,10 +124,16 @@ export class VideoLines {
     for (const { stream, bundled = false, local, source, flow, numbers } of dumps) {
       const line = this.#add(stream, bundled);
       Object.assign(line, { local, source, flow });
-      streamNumbers(line.memory).set(numbers.slice(0, streamNumbers(line.memory).length));
+      this.goOn(stream, numbers);
       this.#open(line);
       this.#configure(line);
     }
+  }
+
+  /** A stream goes on with the numbers that it had. */
+  goOn(stream: number, numbers: readonly number[]): void {
+    const line = this.#lines.get(stream);
+    if (line) streamNumbers(line.memory).set(numbers.slice(0, streamNumbers(line.memory).length));
   }
 
   /** The session is over. */

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
+import { cutConnection } from '../../lib/cut-connection.ts';
 import type { LimitHit } from '../../lib/limit-counts.ts';
 import type { Frame } from '../message/stream-framer.ts';
 import type { SendFailure, Source } from './transport.ts';
@@ -216,6 +217,11 @@ export class Connection {
     this.#ended = true;
     this.#count(-this.#queued);
     this.#stream.destroy();
+  }
+
+  /** Closes it without a turn of the event loop. */
+  cut(): void {
+    cutConnection(this.#stream);
   }
 
   #awaitConnection(event: string): void {

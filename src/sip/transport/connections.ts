@@ -66,6 +66,7 @@ export class Connections {
   /** Also unique over restarts: saved calls and registrations name their connections. */
   #nextId = randomInt(2 ** 47);
   #onEmpty: (() => void) | undefined;
+  #onEntered: (() => void) | undefined;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -127,6 +128,17 @@ export class Connections {
     return known?.isOpen ? known : undefined;
   }
 
+  /** Resolves when no handshake is under way. */
+  async entered(): Promise<void> {
+    if (this.#entering.size > 0) await new Promise<void>((resolve) => (this.#onEntered = resolve));
+  }
+
+  /** Closes all directly, without a turn of the event loop; those over TLS in order. Nobody is told. */
+  cut(): void {
+    for (const connection of this.#byId.values()) connection.cut();
+    for (const socket of this.#entering.keys()) socket.destroy();
+  }
+
   /** Closes all connections; resolves when they are closed. */
   close(): Promise<void> {
     for (const connection of this.#byId.values()) connection.destroy();
@@ -148,8 +160,9 @@ export class Connections {
     const target: Target = { protocol, address, port, listener };
     if (protocol !== 'tcp' && !this.#beginHandshake(socket, source, target)) return;
     acceptor.enter(socket, (stream) => {
-      if (protocol !== 'tcp' && !this.#entering.delete(socket)) stream.destroy();
-      else this.#add(stream, target, listener);
+      if (protocol !== 'tcp' && !this.#entering.delete(socket)) return stream.destroy();
+      this.#add(stream, target, listener);
+      this.#told();
     });
   }
 
@@ -291,8 +304,9 @@ export class Connections {
     this.#told();
   }
 
-  /** One less is open. */
+  /** One less is open, or in its handshake. */
   #told(): void {
+    if (this.#entering.size === 0) this.#onEntered?.();
     if (this.size === 0) this.#onEmpty?.();
   }
 }

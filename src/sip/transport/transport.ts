@@ -133,6 +133,14 @@ export interface Transports {
   close(): Promise<void>;
 }
 
+/** Transports whose calls go on in another process. */
+export interface LeavingTransports {
+  /** Accepts no more connections. Resolves when no handshake is under way. */
+  leave(): Promise<void>;
+  /** Closes all connections directly, without a turn of the event loop. Nobody is told: the process ends. */
+  cut(): void;
+}
+
 /** A listener could not be opened. `code` is the system's word (`EADDRINUSE`, `EACCES`, `EADDRNOTAVAIL`). */
 export class ListenError extends Error {
   override readonly name = 'ListenError';

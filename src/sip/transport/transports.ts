@@ -20,6 +20,7 @@ import { createLocalAddresses } from './local-address.ts';
 import type { RateLimiter } from './rate-limiter.ts';
 import { stampedVia } from './routing.ts';
 import type {
+  LeavingTransports,
   Listen,
   Listener,
   LocalAddress,
@@ -90,11 +91,11 @@ const defaultLimits = {
 type Bound = { readonly listener: Listener; readonly udp?: UdpSocket; readonly stream?: StreamListener };
 
 /** The sockets under the SIP stack: UDP, TCP, TLS and WebSocket over IPv4 and IPv6. Nothing is open before `bind`. */
-export function createTransports(options: TransportsOptions): Transports {
+export function createTransports(options: TransportsOptions): Transports & LeavingTransports {
   return new SocketTransports(options);
 }
 
-class SocketTransports implements Transports {
+class SocketTransports implements Transports, LeavingTransports {
   readonly #log: Logger;
   readonly #openUdp: OpenUdp;
   readonly #outside: (peer: string) => string | undefined;
@@ -288,6 +289,15 @@ class SocketTransports implements Transports {
       sendFailures: this.#sendFailures,
       connections: this.#connections.size,
     };
+  }
+
+  async leave(): Promise<void> {
+    for (const { stream } of this.#bound) void stream?.close();
+    await this.#connections.entered();
+  }
+
+  cut(): void {
+    this.#connections.cut();
   }
 
   async close(): Promise<void> {
