@@ -662,7 +662,16 @@ export const chartSamples: readonly ChartSamples[] = [
         },
       },
       { type: 'stop', signal: 'SIGTERM' },
-      ...plain('server.ready', 'successor.prepared', 'successor.ended', 'upgrade', 'reload'),
+      ...plain(
+        'server.ready',
+        'successor.prepared',
+        'successor.restored',
+        'successor.ended',
+        'server.left',
+        'server.silent',
+        'upgrade',
+        'reload',
+      ),
     ],
   }),
   samplesOf(outboundConnectionMachine, {
