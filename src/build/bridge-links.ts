@@ -25,16 +25,8 @@ export function buildBridgeLinks(
   const { bridge_format, bridge_encryption, bridge_address, bridge_links, bridge_rejoin, away_after } = config.cluster;
   const { name, claims } = cluster;
   const links = createBridgeLinks({
-    ...{
-      name,
-      clock,
-      tables,
-      bridges,
-      views,
-      channels,
-      log: log.child({ part: 'cluster' }),
-      newId: () => newEpoch(ids),
-    },
+    ...{ name, clock, tables, bridges, views, channels },
+    ...{ log: log.child({ part: 'cluster' }), newId: () => newEpoch(ids) },
     ...{ format: bridge_format, secure: bridge_encryption, awayAfterMs: away_after * 1000 },
     rejoinMs: bridge_rejoin * 1000,
     ...{ most: bridge_links, hit: () => limitCounts.hit('cluster.bridge_links') },

@@ -13,7 +13,7 @@ import { MessageCounts } from '../sip/transport/message-counts.ts';
 import { withNodeFlows } from '../sip/transport/node-flows.ts';
 import { createRateLimiter } from '../sip/transport/rate-limiter.ts';
 import { tracedTransports } from '../sip/transport/traced.ts';
-import { type LeavingTransports, ListenError, type TrafficWatch } from '../sip/transport/transport.ts';
+import { ListenError, type TrafficWatch } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
@@ -202,7 +202,7 @@ export async function buildNetwork(base: Base) {
   return {
     ...{ reloads, media, messages },
     transports,
-    connections: sockets as LeavingTransports,
+    connections: sockets,
     nodeFlows: shared?.flows,
     transactions,
     peers,

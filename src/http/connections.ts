@@ -181,6 +181,10 @@ function takeRequest(connection: Connection, outgoing: ServerResponse, most: num
 }
 
 /** Watches nothing before {@link Connections.attach}. */
+function cutAll(connections: Iterable<{ socket: Socket }>): void {
+  for (const { socket } of connections) cutConnection(socket);
+}
+
 export function createConnections(deps: ConnectionsDeps): Connections {
   const { limits, clock, log, hit = uncounted } = deps;
   const all: Numbered = new SlotMap();
@@ -277,7 +281,7 @@ export function createConnections(deps: ConnectionsDeps): Connections {
     get handshakes() {
       return greeting.size;
     },
-    cut: () => [...all.values()].map(({ socket }) => cutConnection(socket)),
+    cut: () => cutAll(all.values()),
     close: slow.close,
   };
 }

@@ -146,15 +146,10 @@ export class RtpProxy extends SessionProxy implements RtpSession {
     };
   }
 
-  override rest(): MediaRest['sessions'][number] {
-    const video = this.#video.dump().map(({ stream, numbers }) => ({ stream, numbers }));
-    return { ...super.rest(), ...(video.length > 0 && { video }) };
-  }
-
   override goOn(rest: MediaRest['sessions'][number]): void {
     super.goOn(rest);
     if (rest.stream && this.place) goOnIn(this.place.memory, rest.stream);
-    for (const { stream, numbers } of rest.video ?? []) this.#video.goOn(stream, numbers);
+    for (const { stream, numbers } of rest.video ?? []) this.#videoLines?.goOn(stream, numbers);
   }
 
   override heard(report: EngineReport): void {

@@ -128,14 +128,14 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle {
     const play = this.#plays.add(told);
     this.#ask({ type: 'play', play, item });
-    if (this.#ended || !this.link) this.#playsMade?.failAll(sessionClosed);
+    if (this.#ended || !this.link) this.#plays.failAll(sessionClosed);
     return playHandle(this.#plays, play, (command) => this.#ask(command));
   }
 
   record(request: RecordRequest, told: (report: RecordReport) => void): RecordHandle {
     const recording = this.#recordings.add(told);
     this.#ask(this.#recordings.order(recording, request));
-    if (this.#ended || !this.link) this.#recordingsMade?.failAll(sessionClosed);
+    if (this.#ended || !this.link) this.#recordings.failAll(sessionClosed);
     return recordHandle(this.#recordings, recording, (command) => this.#ask(command));
   }
 
@@ -169,8 +169,13 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
 
   /** What changes without a command: for a process that goes on with it. */
   rest(): MediaRest['sessions'][number] {
-    const { id, stream, item } = this.dump();
-    return { id, ...(stream && { stream }), ...(item && { positionMs: item.positionMs }) };
+    const { id, stream, item, video } = this.dump();
+    return {
+      id,
+      ...(stream && { stream }),
+      ...(item && { positionMs: item.positionMs }),
+      ...(video && { video: video.map(({ stream: number, numbers }) => ({ stream: number, numbers })) }),
+    };
   }
 
   /** The process before went on with it until now. No command has left yet. */

@@ -1,5 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { wavHeader } from '../../src/media/file/wav.ts';
+import { amplitude } from './rtp-audio.ts';
 
 /** What a phone that is told to has written of the audio that it heard: a file for each time its audio began anew. */
 function heardBy(directory: string): { samples: Int16Array; rate: number }[] {
@@ -20,35 +22,12 @@ const spokenS = 120;
 /** A file with a tone, a whole number of Hz, as the phone wants to have it for its codec. */
 function writeTone(file: string, hertz: number, { rate, channels }: { rate: number; channels: number }): void {
   const second = Buffer.alloc(rate * channels * 2);
-  const wav = Buffer.alloc(44 + second.length * spokenS);
-  wav.write('RIFF', 0, 'latin1');
-  wav.writeUInt32LE(wav.length - 8, 4);
-  wav.write('WAVEfmt ', 8, 'latin1');
-  wav.writeUInt32LE(16, 16);
-  wav.writeUInt16LE(1, 20);
-  wav.writeUInt16LE(channels, 22);
-  wav.writeUInt32LE(rate, 24);
-  wav.writeUInt32LE(rate * channels * 2, 28);
-  wav.writeUInt16LE(channels * 2, 32);
-  wav.writeUInt16LE(16, 34);
-  wav.write('data', 36, 'latin1');
-  wav.writeUInt32LE(wav.length - 44, 40);
   for (let at = 0; at < rate * channels; at++) {
     const sample = 8000 * Math.sin((2 * Math.PI * hertz * Math.floor(at / channels)) / rate);
     second.writeInt16LE(Math.round(sample), at * 2);
   }
-  for (let at = 0; at < spokenS; at++) second.copy(wav, 44 + at * second.length);
-  writeFileSync(file, wav);
-}
-
-/** How much of a tone is in samples: its amplitude. */
-function amplitude(samples: Int16Array, hertz: number, rate: number): number {
-  let [sines, cosines] = [0, 0];
-  for (let at = 0; at < samples.length; at++) {
-    sines += samples[at]! * Math.sin((2 * Math.PI * hertz * at) / rate);
-    cosines += samples[at]! * Math.cos((2 * Math.PI * hertz * at) / rate);
-  }
-  return (2 * Math.hypot(sines, cosines)) / Math.max(1, samples.length);
+  const spoken = Array.from({ length: spokenS }, () => second);
+  writeFileSync(file, Buffer.concat([wavHeader(rate, channels, spokenS * second.length), ...spoken]));
 }
 
 /** What a phone has heard until now, in pieces of 200 ms: which of the tones, or something else, or nothing. */

@@ -37,9 +37,9 @@ export function tone(hertz: number, ms: number): Buffer {
   return Buffer.from(Array.from({ length: ms * 8 }, (_, index) => encodeUlaw(sample(index))));
 }
 
-/** The amplitude of a tone in samples of 8 kHz: what a filter for it (Goertzel's) holds of them in the end. */
-export function amplitude(samples: ArrayLike<number>, hertz: number): number {
-  const turn = 2 * Math.cos((2 * Math.PI * hertz) / 8000);
+/** The amplitude of a tone in samples: what a filter for it (Goertzel's) holds of them in the end. @param rate samples a second */
+export function amplitude(samples: ArrayLike<number>, hertz: number, rate = 8000): number {
+  const turn = 2 * Math.cos((2 * Math.PI * hertz) / rate);
   let [last, before] = [0, 0];
   for (let index = 0; index < samples.length; index++) {
     const next = samples[index]! + turn * last - before;

@@ -28,6 +28,7 @@ import {
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
+import type { OutgoingMessage, ReferRequest } from '../../telephony/messages.ts';
 import type { RegistrationDetails, RegistrationDriver, RegistrationHost } from '../../telephony/registrations.ts';
 import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
@@ -40,12 +41,12 @@ import { IdentityTokens } from './identity-tokens.ts';
 import { type InboundLegData, resumeInboundLeg } from './inbound-leg.ts';
 import { createInviteReceiver } from './invites.ts';
 import { Legs } from './legs.ts';
-import { type OutgoingMessage, receiveMessage, sendMessage } from './messages.ts';
+import { receiveMessage, sendMessage } from './messages.ts';
 import { preferredFirst } from './negotiation.ts';
 import { createOutboundLeg, type OutboundLegData } from './outbound-leg.ts';
 import { createOutsideRefers, type OutsideReferData } from './outside-refers.ts';
 import { createQualifier } from './qualify.ts';
-import { createReferrals, type ReferRequest } from './refer.ts';
+import { createReferrals } from './refer.ts';
 import { createRegistrar } from './registrar.ts';
 import { createLineRegistrations, type LineData } from './registrations.ts';
 import { contactsOf, mayRegister, resolveResource } from './resource.ts';

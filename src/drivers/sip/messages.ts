@@ -1,21 +1,11 @@
 import type { SipRequest } from '../../sip/message/message.ts';
 import { formatUri } from '../../sip/message/uri.ts';
+import type { OutgoingMessage } from '../../telephony/messages.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
 import { createRequestHeaders } from './request-headers.ts';
 import { firstPlace, resolveResource } from './resource.ts';
 import type { Services } from './services.ts';
-
-/** A text to send. */
-export type OutgoingMessage = {
-  /** `sip:bob@host`, `"Bob" <sip:bob@host>` or a number. */
-  from: string;
-  /** `alice`, `pjsip:alice`, `pjsip:alice/sip:alice@10.0.0.9`. */
-  to: string;
-  body: string;
-  /** Become headers of the MESSAGE; names that are SIP's own are left out. */
-  variables?: Readonly<Record<string, string>>;
-};
 
 /** The resource in an address for messages: what remains without the technology. */
 export function resourceOf(address: string): string {

@@ -3,27 +3,13 @@ import { Timers } from '../../sip/dialog/stack.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import { DriverError } from '../../telephony/driver.ts';
+import type { ReferRequest } from '../../telephony/messages.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
 import { resourceOf } from './messages.ts';
 import { createRequestHeaders } from './request-headers.ts';
 import { firstPlace, resolveResource, transferTarget } from './resource.ts';
 import { localHost, type Services } from './services.ts';
-
-/** Asks an endpoint to call another party, outside any call. */
-export type ReferRequest = {
-  /** The endpoint that is to call: `alice`, `pjsip:alice`. */
-  to: string;
-  /** The sender; default: the endpoint's own name. */
-  from?: string;
-  /** The party to call: an endpoint, a SIP URI, or a number. */
-  referTo: string;
-  /** Whether `referTo` is to be called through us rather than directly. */
-  toSelf?: boolean;
-  variables?: Readonly<Record<string, string>>;
-  /** Hears each status the far side tells (sipfrag); `done` with the last. 408 when it stops telling. */
-  progress?(status: number, done: boolean): void;
-};
 
 /** Sends REFERs and hears what became of them. */
 interface Referrals {

@@ -1,5 +1,6 @@
 import { markFor, markOf } from '../../lib/ids.ts';
 import { createDigestClient } from '../../sip/auth/client.ts';
+import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipResponse } from '../../sip/message/message.ts';
 import type { NameAddr } from '../../sip/message/name-addr.ts';
 import { deltaSeconds } from '../../sip/message/scan.ts';
@@ -97,10 +98,6 @@ function contactOf({ config, token }: Line, client: SipUri, own: NameAddr): Name
   return { ...own, uri: { ...uri, user: config.contactUser ?? client.user, params: { ...uri.params, line: token } } };
 }
 
-/**
- * Creates the registration part of the SIP driver.
- * @param connectionLost gets registrations whose connection is lost.
- */
 /** Keeps the flow over which a line is registered; undefined: it is not any more. */
 function hold({ peers, targets }: Services['stack'], line: Line, peer: Target | undefined): void {
   if (peer) {
@@ -114,40 +111,58 @@ function hold({ peers, targets }: Services['stack'], line: Line, peer: Target | 
   line.peer = peer;
 }
 
+type Sent = {
+  contact(own: NameAddr, target: Target, client: SipUri): NameAddr;
+  headers: HeaderLines;
+};
+
+/** Sends a REGISTER of a line for one contact. @returns false if its server is no SIP URI */
+function request(
+  { stack, agent }: Services,
+  line: Line,
+  { contact, headers }: Sent,
+  handlers: Parameters<Services['agent']['request']>[1],
+): boolean {
+  const { endpoint, config, callId } = line;
+  const server = parseUri(config.server);
+  const client = registeredUri(endpoint, config);
+  if (!server || !client) return false;
+  const self: NameAddr = { uri: client, params: {} };
+  agent.request(
+    {
+      method: 'REGISTER',
+      uri: { ...(server as SipUri), user: undefined, password: undefined },
+      ...{ from: self, to: self, callId, headers, routes: proxyRoutes(endpoint) },
+      nextCseq: () => ++line.cseq,
+      contact: (own, target) => contact(own, target, client),
+      digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
+    },
+    handlers,
+  );
+  return true;
+}
+
 /** Contacts that are taken back after one answer. */
 const mostStale = 10;
 
 /** Takes the contacts back of nodes whose processes have ended: calls would go there until they expire. */
-function removeStale({ agent, stack, elsewhere }: Services, line: Line, response: SipResponse): void {
-  const { endpoint, config, callId } = line;
-  const server = parseUri(config.server) as SipUri;
-  const client = registeredUri(endpoint, config);
+function removeStale(services: Services, line: Line, response: SipResponse): void {
+  const { stack, elsewhere } = services;
   const stale = response.contacts.filter(({ uri }) => {
     const node = uri.scheme === 'sip' || uri.scheme === 'sips' ? markOf(uri.params['line'] ?? '') : undefined;
     return node !== undefined && node !== elsewhere?.node && elsewhere?.isGone(node) === true;
   });
-  if (!client) return;
-  const self: NameAddr = { uri: client, params: {} };
   for (const { uri } of stale.slice(0, mostStale)) {
     const told = (status: number): void =>
       stack.log.info(
         { registration: line.id, contact: formatUri(uri), status },
         'took back the contact of a lost node',
       );
-    agent.request(
-      {
-        ...{
-          method: 'REGISTER',
-          uri: { ...server, user: undefined, password: undefined },
-          from: self,
-          to: self,
-          callId,
-        },
-        nextCseq: () => ++line.cseq,
-        contact: () => ({ uri, params: {} }),
-        ...{ routes: proxyRoutes(endpoint), headers: [['Expires', '0']] },
-        digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
-      },
+    const contact = (): NameAddr => ({ uri, params: {} });
+    request(
+      services,
+      line,
+      { contact, headers: [['Expires', '0']] },
       { onFinal: ({ status }) => told(status), onFailure: told },
     );
   }
@@ -161,32 +176,21 @@ function sendRegister(
   { isCurrent, answer }: { isCurrent(): boolean; answer(answer: RegistrationAnswer): void },
 ): void {
   const { stack, agent } = services;
-  const { endpoint, config } = line;
-  const server = parseUri(config.server);
-  const client = registeredUri(endpoint, config);
-  if (!server || !client) return void answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
   let peer: Target | undefined;
   let servers = 0;
   const seconds = Math.round(expiresMs / 1000);
-  const self: NameAddr = { uri: client, params: {} };
-  agent.request(
+  const isSent = request(
+    services,
+    line,
     {
-      method: 'REGISTER',
-      uri: { ...(server as SipUri), user: undefined, password: undefined },
-      from: self,
-      to: self,
-      callId: line.callId,
-      nextCseq: () => ++line.cseq,
-      contact: (own, target) => {
+      contact: (own, target, client) => {
         peer = target;
         return contactOf(line, client, own);
       },
-      routes: proxyRoutes(endpoint),
       headers: [
         ['Expires', String(seconds)],
         ['Allow', agent.allow],
       ],
-      digest: endpoint.outboundAuth && createDigestClient([endpoint.outboundAuth], stack.ids),
     },
     {
       onLocated: (count) => void (servers = count > 1 ? count : 0),
@@ -200,8 +204,13 @@ function sendRegister(
         answer({ type: 'unanswered', reason: status === 408 ? 'no answer' : 'it cannot be reached' }),
     },
   );
+  if (!isSent) answer({ type: 'refused', reason: 'its server is no SIP URI', permanent: true });
 }
 
+/**
+ * Creates the registration part of the SIP driver.
+ * @param connectionLost gets registrations whose connection is lost.
+ */
 export function createLineRegistrations(services: Services, connectionLost: (id: string) => void): LineRegistrations {
   const { stack, endpoints, elsewhere } = services;
   const lines = new Map<string, Line>();
