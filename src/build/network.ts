@@ -17,7 +17,7 @@ import { ListenError, type TrafficWatch } from '../sip/transport/transport.ts';
 import { createTransports } from '../sip/transport/transports.ts';
 import { type OpenUdp, openUdpSocket } from '../sip/transport/udp.ts';
 import { MediaAddressError } from '../start-errors.ts';
-import { createCertificates } from '../stores/certificates.ts';
+import { createCertificates, readBrowserCertificate } from '../stores/certificates.ts';
 import { reasonUnusable } from '../stores/durable-file.ts';
 import { recordingPath } from '../stores/recording-names.ts';
 import type { MediaPlane } from '../telephony/media.ts';
@@ -117,7 +117,7 @@ function buildMedia(
 export async function buildNetwork(base: Base) {
   const { config, clock, ids, log, scope, io, from, recorder } = base;
   await checkDirectories(base);
-  const own = from?.browserCertificate ?? browserCertificate(base);
+  const { own, saved } = browserCertificate(base);
   const certificates = createCertificates(certificateSettings(config), { clock, log: log.child({ part: 'tls' }) });
   scope.defer(() => certificates.close());
   const keys = { own, authorities: certificates.client.ca };
@@ -208,7 +208,7 @@ export async function buildNetwork(base: Base) {
     peers,
     rateLimiter,
     certificates,
-    ...{ outside: outside.of, browserCertificate: own, fingerprint: fingerprintOf(own), homer },
+    ...{ outside: outside.of, browserCertificate: saved, fingerprint: fingerprintOf(own), homer },
   };
 }
 
@@ -224,8 +224,18 @@ const marksOf =
     else if (method === 'BYE' || method === 'INVITE') changes.mark('departing', '');
   };
 
-/** Browsers trust a certificate because SDP has its fingerprint (RFC 8827 6.5). Calls that go on keep the one they know. */
-function browserCertificate({ clock, ids }: Base): CertifiedKey {
+/**
+ * Browsers trust a certificate because SDP has its fingerprint (RFC 8827 6.5). Calls that go on keep the one they know, unless
+ * another one is configured. @returns it, and again if it is to be saved. @throws CertificateError
+ */
+function browserCertificate(base: Base): { own: CertifiedKey; saved?: CertifiedKey } {
+  const { certificate, key } = base.config.media.webrtc;
+  if (certificate !== '') return { own: readBrowserCertificate({ certificate, key }) };
+  const own = base.from?.browserCertificate ?? newCertificate(base);
+  return { own, saved: own };
+}
+
+function newCertificate({ clock, ids }: Base): CertifiedKey {
   const now = clock.now();
   return createCertificate({
     names: ['hookswitch'],

@@ -213,9 +213,13 @@ function formatPath(path: Path): string {
 function resolveDirectories(config: Config, base: string): Config {
   const builtin = packageFile('sounds');
   const directories = config.sounds.directories.map((name) => (name === 'builtin' ? builtin : resolve(base, name)));
+  const { webrtc } = config.media;
+  const certificate = webrtc.certificate && resolve(base, webrtc.certificate);
+  const key = webrtc.key && resolve(base, webrtc.key);
   return {
     ...config,
     general: { ...config.general, data_directory: resolve(base, config.general.data_directory) },
+    media: { ...config.media, webrtc: { ...webrtc, certificate, key } },
     recordings: { ...config.recordings, directory: resolve(base, config.recordings.directory) },
     sounds: { ...config.sounds, directories },
     audit: { ...config.audit, file: config.audit.file && resolve(base, config.audit.file) },

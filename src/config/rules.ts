@@ -27,7 +27,7 @@ export function checkRules(config: Config, schema: object, known: Known, broken:
     applications: () => checkApplications(config, broken),
     away_policies: () => checkAwayPolicies(config),
     sip: () => [...checkSip(config, known), ...checkSipTls(config, broken)],
-    media: () => [...checkMedia(config), ...checkBrowserPort(config)],
+    media: () => [...checkMedia(config), ...checkBrowserCertificate(config), ...checkBrowserPort(config)],
     external_media: () => checkMediaServers(config),
     cluster: () => checkCluster(config),
     dialplan: () => checkDialplan(config, known),
@@ -284,6 +284,12 @@ function checkMedia({ media }: Config): Problem[] {
   if (media.codecs.length === 0)
     problems.push({ path: ['media', 'codecs'], message: 'the list is empty; expected at least one entry' });
   return problems;
+}
+
+function checkBrowserCertificate({ media }: Config): Problem[] {
+  const { certificate, key } = media.webrtc;
+  if ((certificate === '') === (key === '')) return [];
+  return [{ path: ['media', 'webrtc', 'key'], message: 'give `certificate` and `key`, or neither' }];
 }
 
 /** Of one port for all browsers: nothing else may have it, and one socket is all there is. */

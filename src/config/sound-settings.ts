@@ -203,6 +203,13 @@ export const media = group(
           },
           "Servers for the browsers' side of ICE.",
         ),
+        certificate: text({
+          default: '',
+          rule: 'file',
+          description:
+            'PEM file of the certificate that browsers see, with a key of the curve P-256. Empty: one is made at the first start.',
+        }),
+        key: text({ default: '', rule: 'file', description: 'PEM file of its private key.' }),
         udp_port: whole(0, 65_535, {
           default: 0,
           unit: 'port',

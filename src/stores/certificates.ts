@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createSecureContext, rootCertificates, type SecureContext, type SecureVersion } from 'node:tls';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { CertifiedKey } from '../lib/self-made-certificate.ts';
 import type { ClientTls, ServerTls, TlsKeys } from '../lib/tls.ts';
 
 /** Which files there are, and what is believed. */
@@ -170,6 +171,17 @@ function readPair(
   const isPair = trying(key, 'is no private key in PEM', () => leaf.checkPrivateKey(createPrivateKey(secret)));
   if (!isPair) throw new CertificateError(`${key} is not the private key of ${certificate}`);
   return { cert, key: secret, leaf, open, asking: createSecureContext({ cert, key: secret, minVersion, ...clients }) };
+}
+
+/**
+ * The certificate that browsers see. DTLS here signs with ECDSA on P-256 alone, which each browser takes (RFC 8827 6.5).
+ * @throws CertificateError
+ */
+export function readBrowserCertificate(files: { certificate: string; key: string }): CertifiedKey {
+  const { cert, key, leaf } = readPair(files, 'TLSv1.2', { ca: [] });
+  if (leaf.publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+    throw new CertificateError(`${files.certificate} has no key of the curve P-256 (media.webrtc.certificate)`);
+  return { certificate: cert, key };
 }
 
 function readAuthorities(file: string): string {

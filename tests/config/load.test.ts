@@ -361,6 +361,11 @@ for (const [what, yaml, wanted] of [
   ['no codec', 'media: { codecs: [] }', 'the list is empty; expected at least one entry'],
   ['one RTP port', 'media: { rtp_ports: [10000, 10000] }', 'each call needs two ports'],
   [
+    'a certificate for browsers without its key',
+    'media: { webrtc: { certificate: calls.pem } }',
+    'media.webrtc.key give `certificate` and `key`, or neither',
+  ],
+  [
     'a port of all browsers that is one of RTP',
     'media: { webrtc: { udp_port: 10001 } }',
     'media.webrtc.udp_port the port (10001) is one of media.rtp_ports',

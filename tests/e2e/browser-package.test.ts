@@ -1,7 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { fingerprintOf } from '../../src/lib/self-made-certificate.ts';
 import { BrowserLeg } from '../support/browser-leg.ts';
 import { BrowserPages, packageScript, pageHears, pageToken } from '../support/browser-pages.ts';
+import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -9,13 +11,24 @@ import { untilAsked } from '../support/waiting.ts';
 const browsers = suite('browsers that call over HTTP, with the package for pages');
 const chromium = need('chromium');
 
+/** The certificate of the configuration, which DTLS of all these pages sees. */
+const files = new CertificateFiles();
+const certified = new Authority().sign('calls.example.com');
+browsers.after(() => files.close());
+
 const settings: TestServerOptions = {
   http: { allowed_origins: ['*'] },
   dialplan: {
     default: { '600': ['Stasis(desk,${CHANNEL(name)})'], bob: ['Dial(WebRTC/bob,30)'], echo: ['Answer', 'Echo'] },
   },
   listening: { on: true },
-  media: { webrtc: { consent_timeout: 5, turn: { urls: ['turn:turn.example.com'], secret: 'north wind' } } },
+  media: {
+    webrtc: {
+      consent_timeout: 5,
+      turn: { urls: ['turn:turn.example.com'], secret: 'north wind' },
+      ...files.pair('calls', certified),
+    },
+  },
 };
 
 /** What tests do with the package. */
@@ -74,6 +87,8 @@ chromium.test(
       await alice.waitForFunction("test.states.at(-1) === 'up'");
       await app.ok('POST', `/channels/${channel.id}/play?media=tone:1004/10000,0/10`);
       await pageHears(alice, 1004);
+      const described = await alice.evaluate<string>('test.call.connection.remoteDescription.sdp');
+      assert.ok(described.includes(`a=fingerprint:sha-256 ${fingerprintOf(certified)}`), 'another certificate');
       await alice.evaluate("test.call.press('7')");
       await app.waitFor('ChannelDtmfReceived', ({ digit }) => digit === '7');
       await alice.evaluate('test.call.hold(true)');

@@ -1,12 +1,16 @@
+import { execFileSync } from 'node:child_process';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
-import { createCertificates } from '../../src/stores/certificates.ts';
+import { createCertificates, readBrowserCertificate } from '../../src/stores/certificates.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { silentLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
+import { need } from '../support/need.ts';
 
+const openssl = need('openssl');
 const others = {
   authorities: ['system'],
   clientAuthorities: [],
@@ -38,6 +42,27 @@ test('a key that is not the one of its certificate is refused at load and at rel
     assert.is(served.server?.cert, before);
   }
   served.close();
+  files.close();
+});
+
+test('browsers are shown a certificate with its own key', () => {
+  const files = new CertificateFiles();
+  const signed = new Authority().sign('calls.example.com');
+  assert.equal(readBrowserCertificate(files.pair('good', signed)), signed);
+  const other = new Authority().sign('calls.example.com');
+  const strange = files.pair('strange', { ...signed, key: other.key });
+  assert.throws(() => readBrowserCertificate(strange), /strange\.key is no/);
+  assert.throws(() => readBrowserCertificate({ ...strange, certificate: 'missing.pem' }), /missing\.pem/);
+  files.close();
+});
+
+openssl.test(test, 'browsers are shown no certificate of another curve than P-256', (program) => {
+  const files = new CertificateFiles();
+  const pair = { certificate: join(files.directory, 'p384.pem'), key: join(files.directory, 'p384.key') };
+  const request = ['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-384'];
+  execFileSync(program, [...request, '-subj', '/CN=calls', '-keyout', pair.key, '-out', pair.certificate]);
+  const refused = /p384\.pem has no key of the curve P-256 \(media\.webrtc\.certificate\)/;
+  assert.throws(() => readBrowserCertificate(pair), refused);
   files.close();
 });
 
