@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { parseArgs } from 'node:util';
 import { packageVersion as version } from './config/package-files.ts';
+import { limitGrowth } from './lib/heap.ts';
 import { refuseServerUrl } from './lib/shown-url.ts';
 import type { ServeOptions } from './run-server.ts';
 
@@ -229,6 +230,8 @@ async function runSupervised(): Promise<number> {
 /** Runs until a signal; returns only if the server could not start. */
 async function serve({ supervised, ...options }: ServeOptions & { supervised?: boolean }): Promise<number> {
   if (supervised) return runSupervised();
+  // Before: V8's compiled code fits one set of options.
+  limitGrowth();
   const { runServer } = await import('./run-server.ts');
   await runServer(options, () => process.exit(exitCode.internal));
   return exitCode.failed;

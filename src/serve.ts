@@ -6,7 +6,7 @@ import { packageVersion as version } from './config/package-files.ts';
 import type { Config } from './config/schema.ts';
 import { callable, echoUri } from './config/warnings.ts';
 import { systemClock } from './lib/clock.ts';
-import { compactWhenIdle, limitGrowth } from './lib/heap.ts';
+import { compactWhenIdle } from './lib/heap.ts';
 import { createLineOutput, type LineOutput, type LineStream } from './lib/line-output.ts';
 import type { Logger } from './lib/log.ts';
 import { plainJson, plainTexts } from './lib/plain-text.ts';
@@ -82,7 +82,6 @@ export async function serve(
   });
   await taken?.end();
   if (!running) return false;
-  limitGrowth();
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));

@@ -20,7 +20,8 @@ export const keepCompiledCode = (): void => setFlagsFromString('--no-flush-bytec
 
 /**
  * From now on V8 collects the whole heap when it has grown to twice what lived after the last time. V8 itself lets it grow
- * to four times, for speed; but memory that is touched again is cheaper than new memory (docs/performance.md).
+ * to four times, for speed; but memory that is touched again is cheaper than new memory (docs/performance.md). To be called
+ * before code is loaded that was compiled earlier (`compiled-code.ts`).
  */
 export const limitGrowth = (): void => setFlagsFromString('--heap-growing-percent=100');
 

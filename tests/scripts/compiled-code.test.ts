@@ -2,12 +2,18 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { compile, compiledPath, loadCompiled, run } from '../../src/compiled-code.ts';
+import { limitGrowth } from '../../src/lib/heap.ts';
 
 const compiled = suite<{ directory: string; file: string }>('compiled code of the build');
 const server = fileURLToPath(new URL('../../dist/server.cjs', import.meta.url));
+
+// As `serve` does: V8 takes compiled code with the same options alone.
+compiled.before(limitGrowth);
+compiled.after(() => setFlagsFromString('--heap-growing-percent=0'));
 
 compiled.before.each((context) => {
   context.directory = mkdtempSync(join(tmpdir(), 'hookswitch-test-'));
