@@ -28,7 +28,7 @@ import {
   type Report,
 } from '../../telephony/driver.ts';
 import type { MediaPlane } from '../../telephony/media.ts';
-import type { OutgoingMessage, ReferRequest } from '../../telephony/messages.ts';
+import type { MessageDriver } from '../../telephony/messages.ts';
 import type { RegistrationDetails, RegistrationDriver, RegistrationHost } from '../../telephony/registrations.ts';
 import type { WatcherDriver, WatcherHost } from '../../telephony/watchers.ts';
 import { type BindingData, contactDetails, createBindings, staticBindings } from './bindings.ts';
@@ -134,10 +134,9 @@ export interface SipDriver extends Driver, ContactDriver, RegistrationDriver, Wa
    * when there is no such endpoint.
    */
   dialContacts(endpoint: string, aor?: string, user?: string): string[] | undefined;
-  /** Sends a text message; resolves when the far side has accepted it, see `sendMessage` in messages.ts. */
-  sendMessage(message: OutgoingMessage, leaves?: () => void): Promise<void>;
-  /** Sends a REFER to an endpoint; resolves when it has accepted, see `Referrals` in refer.ts. */
-  refer(request: ReferRequest, leaves?: () => void): Promise<void>;
+  /** Messages and REFERs outside calls, as {@link MessageDriver} has them. */
+  readonly sendMessage: MessageDriver['sendMessage'];
+  readonly refer: MessageDriver['refer'];
   /** The dialplan has changed: BLF shows its new hints. */
   reviewHints(): void;
   /** Whether there is a subscription with that id. */
