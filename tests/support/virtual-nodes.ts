@@ -56,8 +56,8 @@ export class VirtualNode {
   }
 
   /** Connects `app` here. */
-  connect(): void {
-    this.server.connect({
+  connect() {
+    return this.server.connect({
       ...{ names: ['app'], describe: 'test' },
       send: (json) => void this.events.push(JSON.parse(json) as AriEvent),
     });

@@ -30,9 +30,9 @@ const settings = {
   },
 };
 
-const onNodes = (title: string, run: (world: World) => Promise<void>): void =>
+const onNodes = (title: string, run: (world: World) => Promise<void>, names = ['a', 'b'], more = {}): void =>
   cluster(title, async () => {
-    const world = await startVirtualNodes(['a', 'b'], settings);
+    const world = await startVirtualNodes(names, { ...settings, ...more });
     try {
       await run(world);
     } finally {
@@ -140,5 +140,83 @@ onNodes('the node that takes a registration over takes back the contact of a kil
   await clock.run(40_000);
   assert.equal(holders(), [other]);
 });
+
+/** Calls of node b in the application of node a, which loses its connection in some way. */
+async function abandon(world: World, lose: (connected: { close(): void }) => Promise<void> | void) {
+  const { node, until, clock } = world;
+  const [a, b] = [node('a'), node('b')];
+  const connected = a.connect();
+  await clock.run(200);
+  const alice = await world.phone('alice');
+  const call = alice.dial(`sip:app@${b.address}:5060`);
+  await until(() => a.events.some(({ type }) => type === 'StasisStart'), 'the call');
+  const [{ id }] = (await b.ok<Channel[]>('GET', '/channels')) as [Channel];
+  await a.ok('POST', `/channels/${id}/answer`);
+  await until(() => call.reports.includes('leg.answered'), 'the answer');
+  await lose(connected);
+  return { id, call, isLive: () => !call.reports.includes('leg.ended') };
+}
+
+const nodes = ['a', 'b', 'c'];
+const hangsUp = { away_policies: { app: { after: 20, action: 'hangup' } } };
+
+onNodes(
+  'calls of an application that stays away from all nodes get its away policy',
+  async (world) => {
+    const { isLive } = await abandon(world, (connected) => connected.close());
+    await world.clock.run(19_000);
+    assert.ok(isLive(), 'its time is not over');
+    await world.until(() => !isLive(), 'the end of the call');
+  },
+  nodes,
+  hangsUp,
+);
+
+onNodes(
+  'calls of an application whose node was killed get its away policy',
+  async (world) => {
+    const { isLive } = await abandon(world, () => world.node('a').kill());
+    await world.clock.run(19_000);
+    assert.ok(isLive(), 'its time is not over');
+    await world.until(() => !isLive(), 'the end of the call');
+  },
+  nodes,
+  hangsUp,
+);
+
+onNodes(
+  'an application that comes back at another node in time keeps its calls',
+  async (world) => {
+    const { id, isLive } = await abandon(world, (connected) => {
+      connected.close();
+      return world.clock.run(15_000);
+    });
+    const c = world.node('c');
+    c.connect();
+    await world.clock.run(60_000);
+    assert.ok(isLive());
+    await c.ok('POST', `/channels/${id}/variable?variable=KEPT&value=1`);
+    await c.ok('DELETE', `/channels/${id}`);
+    await world.until(() => !isLive(), 'the end of the call');
+    await world.until(() => c.events.some(({ type }) => type === 'StasisEnd'), 'StasisEnd');
+  },
+  nodes,
+  hangsUp,
+);
+
+onNodes(
+  'calls of an application that stays away move to one that is connected at another node',
+  async (world) => {
+    const seen: AriEvent[] = [];
+    const c = world.node('c');
+    c.server.connect({ names: ['other'], describe: 'test', send: (json) => void seen.push(JSON.parse(json)) });
+    const { id, isLive } = await abandon(world, (connected) => connected.close());
+    await world.until(() => seen.some(({ type }) => type === 'StasisStart'), 'StasisStart of the other');
+    await c.ok('POST', `/channels/${id}/variable?variable=KEPT&value=1`);
+    assert.ok(isLive());
+  },
+  nodes,
+  { away_policies: { app: { after: 20, action: 'move', move_to: 'other' } } },
+);
 
 cluster.run();
