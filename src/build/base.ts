@@ -57,8 +57,11 @@ type Supervised = {
   upgrade(): Promise<void>;
   /** Tells that the calls are restored, and waits for the end of their audio in the server before. */
   restored(): Promise<{ isWhole: boolean }>;
-  /** Stands still until the next server is restored, or for so many ms; then `silent` ends the audio. */
-  standStill(mostMs: number, silent: () => void): void;
+  /**
+   * Stands still until the next server is restored, or for so many ms; then `silent` ends the audio.
+   * @param silent tells whether the rest of the state is written. If not, the next server reads none.
+   */
+  standStill(mostMs: number, silent: () => boolean): void;
 };
 
 /** The process of a node, by which the cluster knows it. */

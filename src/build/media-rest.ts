@@ -26,8 +26,10 @@ export async function leaveAudio(
     const rest = media.halt!();
     try {
       leaveAudioIn(base.config.general.data_directory, rest);
+      return true;
     } catch (error) {
       base.log.error({ error }, 'cannot write the end of the audio: RTP numbers will skip some packets');
+      return false;
     }
   });
 }

@@ -160,7 +160,8 @@ function recordingFor(stored: DialplanCallsOptions['stored'], attempt: Attempt) 
         terminateOn,
       };
       const told = (report: RecordReport): void => {
-        if (report.type !== 'record.started') resolve(outcomeOf(report));
+        if (report.type === 'record.started') recording.begun();
+        else resolve(outcomeOf(report));
       };
       const handle = entry.leg.media.record(request, told);
       stop = () => handle.stop();

@@ -45,14 +45,21 @@ export interface Takeovers {
 }
 
 type Run = TableRun<keyof typeof takeoverTable, TakeoverEvent, keyof Effects>;
-type Effects = Record<'claimName' | 'startStandIn' | 'freeName' | 'forgetNode', () => void>;
+type Effects = Record<'claimName' | 'startStandIn' | 'stopStandIn' | 'freeName' | 'forgetNode', () => void>;
 
 /** One other node. */
-type Watched = { run: Run; claimed: ClaimedName | undefined; standIn: StandIn | undefined; silentMs: number };
+type Watched = {
+  run: Run;
+  claimed: ClaimedName | undefined;
+  standIn: StandIn | undefined;
+  silentMs: number;
+  /** Hears each step of its chart, while this server ends. */
+  moved: () => void;
+};
 
 /** Begins to look at all other nodes. */
 export function createTakeovers(options: TakeoversOptions): Takeovers {
-  const { link, members, clock, log, lookMs, afterMs } = options;
+  const { link, members, clock, lookMs, afterMs } = options;
   const watched = new Map<string, Watched>();
   /** Since when this node hears others; undefined while it does not. */
   let upSince: number | undefined;
@@ -61,7 +68,7 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
   const watch = (name: string): Watched => {
     const effects = effectsOf(name, () => node, options);
     const run: Run = new TableRun(takeoverTable, 'watching', effects, { watch: options.tables, id: name });
-    const node: Watched = { run, claimed: undefined, standIn: undefined, silentMs: 0 };
+    const node: Watched = { run, claimed: undefined, standIn: undefined, silentMs: 0, moved() {} };
     watched.set(name, node);
     return node;
   };
@@ -94,10 +101,23 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
     },
     async close() {
       clock.clearTimeout(timer);
-      const stopping = [...watched.values()].map(({ standIn }) => standIn?.stop());
-      await Promise.all(stopping).catch((error: unknown) => log.error({ error }, 'a stand-in did not end'));
+      await Promise.all([...watched.values()].map(stopped));
     },
   };
+}
+
+/** Stops what goes on for a node. Resolves when no stand-in of it runs or starts. */
+function stopped(node: Watched): Promise<void> {
+  const { run } = node;
+  return new Promise((resolve) => {
+    const before = node.moved;
+    node.moved = () => {
+      before();
+      if (run.state === 'stopped') resolve();
+    };
+    run.send({ type: 'stop' });
+    node.moved();
+  });
 }
 
 const isBusy = (state: keyof typeof takeoverTable): boolean =>
@@ -114,6 +134,11 @@ function effectsOf(name: string, nodeOf: () => Watched, options: TakeoversOption
     );
     return { type: node.claimed ? 'claimed' : 'refused' };
   };
+  const send = (event: TakeoverEvent): void => {
+    const node = nodeOf();
+    node.run.send(event);
+    node.moved();
+  };
   const start = async (): Promise<TakeoverEvent> => {
     const node = nodeOf();
     log.warn({ node: name, silent_ms: node.silentMs }, 'a node is lost; its calls are taken over');
@@ -122,7 +147,7 @@ function effectsOf(name: string, nodeOf: () => Watched, options: TakeoversOption
     node.standIn = standIn;
     void standIn.ended.then(() => {
       node.standIn = undefined;
-      node.run.send({ type: 'ended' });
+      send({ type: 'ended' });
       log.info({ node: name }, 'the calls of a lost node have ended');
     });
     return { type: 'started' };
@@ -133,10 +158,17 @@ function effectsOf(name: string, nodeOf: () => Watched, options: TakeoversOption
         log.error({ node: name, error }, what);
         return { type: failed };
       })
-      .then((event) => nodeOf().run.send(event));
+      .then(send);
   return {
     claimName: () => then(claim(), 'refused', 'the name of a lost node could not be claimed'),
     startStandIn: () => then(start(), 'failed', 'the calls of a lost node could not be taken over'),
+    stopStandIn() {
+      const stopping = async (): Promise<TakeoverEvent> => {
+        await nodeOf().standIn?.stop();
+        return { type: 'ended' };
+      };
+      then(stopping(), 'ended', 'a stand-in did not end in an orderly way');
+    },
     freeName: () => nodeOf().claimed?.silence(),
     forgetNode: () =>
       void options

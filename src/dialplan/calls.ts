@@ -59,6 +59,8 @@ export type DialplanRecording = {
   maxDurationMs: number;
   maxSilenceMs: number;
   terminateOn: 'none' | 'any' | '*' | '#';
+  /** Hears that its file exists. */
+  begun: () => void;
 };
 
 /** Which channel is listened to, and who hears the listener. */

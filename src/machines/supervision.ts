@@ -124,7 +124,7 @@ const refuse = (reason: string) => ({ type: 'refuseUpgrade', params: { reason } 
 /** A crash starts the server again: the first one at once, others after a pause. */
 const onCrash = [
   { guard: 'isOneTooMany', target: 'gaveUp', actions: [countCrash, 'tellGivenUp'] },
-  { guard: 'isFirstCrash', target: 'starting', actions: countCrash },
+  { guard: 'isFirstCrash', target: 'starting', reenter: true, actions: countCrash },
   { guard: 'isCrash', target: 'backingOff', actions: countCrash },
 ] as const;
 

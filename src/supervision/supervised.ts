@@ -36,8 +36,11 @@ type Begin = {
   leaveOut: readonly string[];
   /** Tells that the calls are restored, and waits for the end of their audio in the server before. */
   restored(): Promise<{ isWhole: boolean }>;
-  /** Stands still until the next server is restored, or for so many ms; then `silent` ends the audio. */
-  standStill(mostMs: number, silent: () => void): void;
+  /**
+   * Stands still until the next server is restored, or for so many ms; then `silent` ends the audio.
+   * @param silent tells whether the rest of the state is written. If not, the next server reads none.
+   */
+  standStill(mostMs: number, silent: () => boolean): void;
 };
 
 /** A server's side of its supervisor. */
@@ -86,7 +89,7 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
     }
     return goesOn;
   };
-  const standStill = (mostMs: number, silent: () => void): void => {
+  const standStill = (mostMs: number, silent: () => boolean): void => {
     const tellNow = (message: ServerMessage): boolean => link.send(JSON.stringify(message));
     // Over the link: nothing else leaves without a turn of the event loop.
     if (!tellNow({ type: 'left' })) return;
@@ -95,8 +98,7 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
       if (clock.monotonic() > until) return;
       Atomics.wait(never, 0, 0, lookMs);
     }
-    silent();
-    tellNow({ type: 'silent' });
+    if (silent()) tellNow({ type: 'silent' });
   };
 
   return {

@@ -460,7 +460,12 @@ test('Bridge joins with a channel of the dialplan, and tells when there is none'
 test('Record makes a file and tells how it ended', async () => {
   const w = world({ '500': ['Record(mail/1.wav,3,30,q)', 'Wait(60)'], '501': ['Record(x.mp3)', 'Wait(60)'] });
   const { media } = w.incoming('a', '500');
+  media.startsRecorders = false;
   await settled();
+  const { journal } = w.channels.get('a');
+  assert.is(journal.dump()?.notes, undefined);
+  media.recorders[0]?.start();
+  assert.equal(journal.dump()?.notes, ['recording']);
   assert.equal(media.recorders[0]?.request, {
     path: '/recordings/mail/1.wav',
     format: 'wav',

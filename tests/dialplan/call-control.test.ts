@@ -213,6 +213,30 @@ test('Record appends to what the process before has recorded, for the rest of it
   assert.equal({ append, beep, maxDurationMs }, { append: true, beep: false, maxDurationMs: 12_000 });
 });
 
+test('Record that was killed before its file existed leaves an older file as it is', async () => {
+  const killed = run('Record(mail/1.wav,3,30)').channel;
+  await settled();
+  const asks = async (): Promise<unknown> => {
+    const channel = new FakeChannel();
+    channel.journal.restore(killed.journal.dump() ?? {});
+    const { asked } = run('Record(mail/1.wav,3,30)', true, channel);
+    await settled();
+    const { append, beep } = JSON.parse((asked()[0] ?? '').replace('record ', ''));
+    return { append, beep };
+  };
+  assert.equal(await asks(), { append: false, beep: true });
+  killed.recordingBegun();
+  assert.equal(await asks(), { append: true, beep: false });
+});
+
+test('Record tells the next step nothing', async () => {
+  const { channel, cancel } = run('Record(mail/1.wav)');
+  await settled();
+  cancel.abort();
+  channel.recordingBegun();
+  assert.is(channel.journal.dump()?.notes, undefined);
+});
+
 test('what makes no sense is told while the dialplan is loaded', () => {
   const problem = (step: string): string => {
     try {

@@ -48,6 +48,14 @@ chart('starts a server directly, and again without a pause when it crashes for t
   assert.equal(pick(after(ready, crash)), { value: 'starting', asked: ['startServer'] });
 });
 
+chart('starts another server when the first crash comes before the server is ready', () => {
+  assert.equal(pick(after(crash)), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(after(ready, upgrade, prepared, ended('done', 0), crash)), {
+    value: 'starting',
+    asked: ['startServer'],
+  });
+});
+
 chart('pauses behind further crashes at once, longer each time, and gives up at last', () => {
   const crashes = (count: number) =>
     after(ready, crash, ...Array.from({ length: count - 1 }, (_, at) => (at === 0 ? [crash] : [pause, crash])).flat());

@@ -552,7 +552,7 @@ export const chartSamples: readonly ChartSamples[] = [
   }),
   samplesOf(takeoverMachine, {
     inputs: [{} as never],
-    events: plain(...(['overdue', 'claimed', 'refused', 'started', 'failed', 'ended', 'heard'] as const)),
+    events: plain(...(['overdue', 'claimed', 'refused', 'started', 'failed', 'ended', 'heard', 'stop'] as const)),
   }),
   samplesOf(stateReplicaMachine, {
     inputs: [{} as never],

@@ -319,9 +319,8 @@ export const record: Application = {
     const { journal } = channel;
     const longestMs = parseSeconds(args[2] ?? '') ?? 0;
     const status = await until(step, () => {
-      // What the process before has recorded is kept.
+      // What the process before has recorded is kept. Before its file existed, a file of that name is an older one.
       const goesOn = journal.recall() !== undefined;
-      if (!goesOn) journal.note('recording');
       return channel.callControl().record({
         ...file,
         append: goesOn || options.has('a'),
@@ -329,6 +328,9 @@ export const record: Application = {
         maxSilenceMs: parseSeconds(args[1] ?? '') ?? 0,
         maxDurationMs: longestMs && Math.max(1, journal.timeLeft(longestMs)),
         terminateOn: options.has('y') ? 'any' : '#',
+        begun() {
+          if (!goesOn && !step.signal.aborted) journal.note('recording');
+        },
       });
     });
     journal.timeOver();
