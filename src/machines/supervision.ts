@@ -34,6 +34,10 @@ type SupervisionContext = SupervisionInput & {
 };
 
 export type SupervisionEvent =
+  /** The server has read its configuration and waits for its sockets. */
+  | { type: 'server.prepared' }
+  /** It has restored the calls of a server that ended meanwhile. */
+  | { type: 'server.restored' }
   /** The server takes calls. */
   | { type: 'server.ready' }
   /** The server's process has ended. */
@@ -61,8 +65,14 @@ const supervision = setup({
     events: {} as SupervisionEvent,
   },
   actions: {
-    /** Starts a server, or lets the successor begin, or go on where the server before has stopped: answers with `server.ready` or `server.ended`. */
+    /** Starts a server: answers with `server.prepared` or `server.ended`. One that is being prepared is taken. */
     startServer: effect('startServer'),
+    /** The successor is the server from now on. */
+    promoteSuccessor: effect('promoteSuccessor'),
+    /** Gives the server its sockets: answers with `server.ready` or `server.ended`. */
+    beginServer: effect('beginServer'),
+    /** The server goes on with the audio. `isWhole`: the one before has written where it ended. */
+    goOnWithAudio: effect<{ isWhole: boolean }>('goOnWithAudio'),
     /** Starts the next server beside the present one: answers with `successor.prepared` or `successor.ended`. */
     prepareSuccessor: effect<{ role: 'standby' | 'upgrade' }>('prepareSuccessor'),
     /** Ends the next server. */
@@ -130,15 +140,35 @@ const onCrash = [
 
 const reloadLater = supervision.assign({ reloadsLater: true });
 const forgetCrashes = supervision.assign({ crashes: 0 });
-/** A server that ran steadily has ended. A prepared process continues after a crash. */
-const onSteadyEnd = [
-  { guard: 'isOneTooMany', target: 'gaveUp', actions: [countCrash, 'tellGivenUp', 'dropSuccessor'] },
-  { guard: 'isCrash', target: 'starting', actions: countCrash },
-  { target: 'ended', actions: [keepCode, 'dropSuccessor'] },
-] as const;
+const goOn = (isWhole: boolean) => ({ type: 'goOnWithAudio', params: { isWhole } }) as const;
+/** A server that ran steadily has ended. */
+const oneTooMany = {
+  guard: 'isOneTooMany',
+  target: 'gaveUp',
+  actions: [countCrash, 'tellGivenUp', 'dropSuccessor'],
+} as const;
+const endedItself = { target: 'ended', actions: [keepCode, 'dropSuccessor'] } as const;
+const onSteadyEnd = [oneTooMany, { guard: 'isCrash', target: 'starting', actions: countCrash }, endedItself] as const;
+/** The server starts. */
+const onStart = {
+  // The signal would end a process that does not listen for it yet.
+  reload: { actions: reloadLater },
+  'server.ended': [
+    ...onCrash,
+    // The configuration or an address cannot be used: that may pass, and calls wait.
+    { guard: 'hasRun', target: 'backingOff', actions: countCrash },
+    { target: 'ended', actions: keepCode },
+  ],
+  stop: { target: 'stopping', actions: passSignal },
+  upgrade: { actions: refuse('the server is starting') },
+} as const;
+/** The server leaves its calls to the next one. */
+const onLeaving = {
+  upgrade: { actions: refuse('an upgrade is under way') },
+  reload: { actions: reloadLater },
+} as const;
 /** The prepared process has an old configuration or version. */
 const onStandby = {
-  'server.ended': onSteadyEnd,
   stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
   upgrade: { target: 'upgrading', actions: 'dropSuccessor' },
   reload: { target: 'preparingStandby', reenter: true, actions: ['passReload', 'dropSuccessor'] },
@@ -161,9 +191,18 @@ export const supervisionMachine = supervision.createMachine({
     },
   },
   states: {
+    /** The server reads its configuration. */
     starting: {
       entry: 'startServer',
+      on: { ...onStart, 'server.prepared': { target: 'beginning', actions: 'beginServer' } },
+      after: { startTimeout: { actions: 'killServer' } },
+    },
+    /** The server has its sockets, and restores the calls. */
+    beginning: {
       on: {
+        ...onStart,
+        // The one before has ended meanwhile.
+        'server.restored': { actions: goOn(false) },
         'server.ready': [
           {
             guard: 'reloadsLater',
@@ -172,16 +211,6 @@ export const supervisionMachine = supervision.createMachine({
           },
           { target: 'running', actions: supervision.assign({ hasRun: true }) },
         ],
-        // The signal would end a process that does not listen for it yet.
-        reload: { actions: reloadLater },
-        'server.ended': [
-          ...onCrash,
-          // The configuration or an address cannot be used: that may pass, and calls wait.
-          { guard: 'hasRun', target: 'backingOff', actions: countCrash },
-          { target: 'ended', actions: keepCode },
-        ],
-        stop: { target: 'stopping', actions: passSignal },
-        upgrade: { actions: refuse('the server is starting') },
       },
       after: { startTimeout: { actions: 'killServer' } },
     },
@@ -203,6 +232,7 @@ export const supervisionMachine = supervision.createMachine({
       entry: prepare('standby'),
       on: {
         ...onStandby,
+        'server.ended': onSteadyEnd,
         'successor.prepared': 'standingBy',
         'successor.ended': { target: 'withoutStandby', actions: 'tellNoStandby' },
       },
@@ -210,7 +240,15 @@ export const supervisionMachine = supervision.createMachine({
     },
     /** The server runs; the next one is prepared. */
     standingBy: {
-      on: { ...onStandby, 'successor.ended': { target: 'withoutStandby', actions: 'tellNoStandby' } },
+      on: {
+        ...onStandby,
+        'server.ended': [
+          oneTooMany,
+          { guard: 'isCrash', target: 'beginning', actions: [countCrash, 'promoteSuccessor', 'beginServer'] },
+          endedItself,
+        ],
+        'successor.ended': { target: 'withoutStandby', actions: 'tellNoStandby' },
+      },
     },
     /** The server runs; the next one could not be prepared. */
     withoutStandby: {
@@ -252,11 +290,11 @@ export const supervisionMachine = supervision.createMachine({
     handingOver: {
       entry: 'askToLeave',
       on: {
+        ...onLeaving,
         'server.left': 'takingOver',
-        'server.ended': 'starting',
+        'server.ended': { target: 'beginning', actions: ['promoteSuccessor', 'beginServer'] },
+        'successor.ended': 'leavingToNone',
         stop: { target: 'stopping', actions: ['dropSuccessor', passSignal] },
-        upgrade: { actions: refuse('an upgrade is under way') },
-        reload: { actions: reloadLater },
       },
       after: { leaveTimeout: { actions: 'killServer' } },
     },
@@ -264,14 +302,33 @@ export const supervisionMachine = supervision.createMachine({
     takingOver: {
       entry: 'beginSuccessor',
       on: {
-        'successor.restored': { actions: 'silenceServer' },
-        'server.silent': 'starting',
-        'server.ended': 'starting',
-        // What it has written is there for a third one.
-        'successor.ended': { actions: 'killServer' },
+        ...onLeaving,
+        'successor.restored': 'silencing',
+        'server.ended': { target: 'beginning', actions: 'promoteSuccessor' },
+        'successor.ended': { target: 'leavingToNone', actions: 'killServer' },
         stop: { target: 'stopping', actions: ['dropSuccessor', 'killServer'] },
-        upgrade: { actions: refuse('an upgrade is under way') },
-        reload: { actions: reloadLater },
+      },
+      after: { leaveTimeout: { actions: 'killServer' } },
+    },
+    /** The present server writes where its audio ends. */
+    silencing: {
+      entry: 'silenceServer',
+      on: {
+        ...onLeaving,
+        'server.silent': { target: 'beginning', actions: ['promoteSuccessor', goOn(true)] },
+        'server.ended': { target: 'beginning', actions: ['promoteSuccessor', goOn(false)] },
+        'successor.ended': { target: 'leavingToNone', actions: 'killServer' },
+        stop: { target: 'stopping', actions: ['dropSuccessor', 'killServer'] },
+      },
+      after: { leaveTimeout: { actions: 'killServer' } },
+    },
+    /** The next server has ended. What the present one has written is there for a third one. */
+    leavingToNone: {
+      on: {
+        ...onLeaving,
+        'server.left': { actions: 'killServer' },
+        'server.ended': 'starting',
+        stop: { target: 'stopping', actions: passSignal },
       },
       after: { leaveTimeout: { actions: 'killServer' } },
     },
@@ -293,7 +350,10 @@ export const supervisionMachine = supervision.createMachine({
 
 /** Ignored events, with reasons. */
 export const supervisionIgnores: Ignores<typeof supervisionMachine> = [
-  { events: ['server.ready'], why: 'it is ready already, or ends' },
+  {
+    events: ['server.ready', 'server.prepared', 'server.restored'],
+    why: 'it is further already, or ends',
+  },
   { events: ['server.ended', 'upgrade'], in: ['backingOff'], why: 'no server runs' },
   {
     events: ['server.left', 'server.silent', 'successor.restored'],

@@ -32,11 +32,6 @@ const pageOctets = 4_096;
 /** A server that runs as a child process. */
 export class ServerProcess {
   readonly link: DescriptorLink;
-  isPrepared = false;
-  /** It has got its sockets. */
-  hasBegun = false;
-  /** It waits for the end of the audio of the server before. */
-  isRestored = false;
   readonly #child: ChildProcess;
 
   /** @throws Error */

@@ -70,7 +70,13 @@ class Supervisor {
     const { log } = this.#options;
     return supervisionMachine.provide({
       actions: {
-        startServer: () => this.#startServer(),
+        startServer: () => {
+          this.#server = this.#successor ?? this.#spawn('server');
+          this.#successor = undefined;
+        },
+        promoteSuccessor: () => this.#promoteSuccessor(),
+        beginServer: () => this.#server && this.#begin(this.#server, false),
+        goOnWithAudio: (_, { isWhole }: { isWhole: boolean }) => this.#server?.tell({ type: 'goOn', isWhole }),
         prepareSuccessor: (_, { role }: { role: 'standby' | 'upgrade' }) => {
           this.#successor = this.#spawn(role);
         },
@@ -94,14 +100,12 @@ class Supervisor {
     });
   }
 
-  #startServer(): void {
+  #promoteSuccessor(): void {
     const before = this.#server;
-    this.#server = this.#successor ?? this.#spawn('server');
+    this.#server = this.#successor;
     this.#successor = undefined;
     // It writes its last log lines.
     if (before) this.#options.clock.setTimeout(() => before.kill('SIGKILL'), endMs);
-    if (this.#server.isRestored) this.#server.tell({ type: 'goOn', isWhole: before !== undefined });
-    else if (this.#server.isPrepared && !this.#server.hasBegun) this.#begin(this.#server);
   }
 
   #spawn(role: SupervisedRole): ServerProcess {
@@ -115,8 +119,7 @@ class Supervisor {
   }
 
   /** Gives a server the sockets of the one before. */
-  #begin(server: ServerProcess, follows = false): void {
-    server.hasBegun = true;
+  #begin(server: ServerProcess, follows: boolean): void {
     const messages = this.#held.sendTo(server.link);
     if (messages === undefined)
       this.#options.log.error({ sockets: this.#held.size }, 'cannot hand all sockets to the next server');
@@ -124,26 +127,19 @@ class Supervisor {
   }
 
   #hear(server: ServerProcess, message: ServerMessage): void {
-    const isCurrent = server === this.#server;
-    if (message.type === 'prepared') {
-      server.isPrepared = true;
-      const { mostSockets, callCrashes, ...bounds } = message.bounds;
-      this.#bounds = { mostSockets, callCrashes };
-      this.#held.most = mostSockets;
-      this.#actor.send({ type: 'server.bounds', bounds });
-      if (isCurrent) this.#begin(server);
-      else if (server === this.#successor) this.#actor.send({ type: 'successor.prepared' });
-    } else if (message.type === 'restored') {
-      server.isRestored = true;
-      // The server before has ended meanwhile.
-      if (isCurrent) server.tell({ type: 'goOn', isWhole: false });
-      else if (server === this.#successor) this.#actor.send({ type: 'successor.restored' });
-    } else if (isCurrent) this.#hearCurrent(message.type);
+    const { type } = message;
+    if (type === 'prepared') this.#takeBounds(message.bounds);
+    if (server === this.#server) {
+      if (type === 'ready') this.#blame.forgetLeft();
+      this.#actor.send(type === 'upgrade' ? { type } : { type: `server.${type}` });
+    } else if (server === this.#successor && (type === 'prepared' || type === 'restored'))
+      this.#actor.send({ type: `successor.${type}` });
   }
 
-  #hearCurrent(type: 'ready' | 'upgrade' | 'left' | 'silent'): void {
-    if (type === 'ready') this.#blame.forgetLeft();
-    this.#actor.send(type === 'upgrade' ? { type } : { type: `server.${type}` });
+  #takeBounds({ mostSockets, callCrashes, ...bounds }: Extract<ServerMessage, { type: 'prepared' }>['bounds']): void {
+    this.#bounds = { mostSockets, callCrashes };
+    this.#held.most = mostSockets;
+    this.#actor.send({ type: 'server.bounds', bounds });
   }
 
   #ended(server: ServerProcess, { how, code, signal, mark }: ServerEnd): void {

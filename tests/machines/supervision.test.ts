@@ -11,7 +11,10 @@ const bounds = {
 const input: SupervisionInput = { id: 'server', ...bounds };
 const ended = (how: 'done' | 'refused' | 'crashed', code = 70) => ({ type: 'server.ended', how, code }) as const;
 const crash = ended('crashed');
-const ready = { type: 'server.ready' } as const;
+const begins = { type: 'server.prepared' } as const;
+const takesCalls = { type: 'server.ready' } as const;
+/** A start, from any point on. */
+const ready = [begins, takesCalls] as const;
 const stop = { type: 'stop', signal: 'SIGTERM' } as const;
 const upgrade = { type: 'upgrade' } as const;
 const prepared = { type: 'successor.prepared' } as const;
@@ -24,12 +27,13 @@ const restored = { type: 'successor.restored' } as const;
 const silent = { type: 'server.silent' } as const;
 const gone = { type: 'successor.ended' } as const;
 
-type AnyEvent = SupervisionEvent | { type: string };
+type AnyEvent = SupervisionEvent | { type: string } | readonly { type: string }[];
 
 /** Takes a supervisor through events; gives where it ended and what the last event asked for. */
 function take(given: SupervisionInput, events: AnyEvent[]) {
   let [snapshot, actions] = initialTransition(supervisionMachine, given);
-  for (const event of events) [snapshot, actions] = transition(supervisionMachine, snapshot, event as SupervisionEvent);
+  for (const event of events.flat())
+    [snapshot, actions] = transition(supervisionMachine, snapshot, event as SupervisionEvent);
   const asked = actions
     .map(({ type, params }) => [type, ...Object.values((params ?? {}) as object)].join(' '))
     .filter((text) => !text.startsWith('xstate.'));
@@ -44,6 +48,7 @@ const chart = suite('supervision chart');
 
 chart('starts a server directly, and again without a pause when it crashes for the first time', () => {
   assert.equal(pick(after()), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(after(begins)), { value: 'beginning', asked: ['beginServer'] });
   assert.is(after(ready).value, 'running');
   assert.equal(pick(after(ready, crash)), { value: 'starting', asked: ['startServer'] });
 });
@@ -108,7 +113,7 @@ chart('prepares the next server beside the present one, which leaves when that i
   assert.equal(pick(after(ready, upgrade)), { value: 'upgrading', asked: ['prepareSuccessor upgrade'] });
   assert.equal(pick(after(ready, upgrade, prepared)), { value: 'handingOver', asked: ['askToLeave'] });
   const next = after(ready, upgrade, prepared, ended('done', 0));
-  assert.equal(pick(next), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(next), { value: 'beginning', asked: ['promoteSuccessor', 'beginServer'] });
   assert.equal(pick(after(ready, upgrade, prepared, delay('leaveTimeout', 'handingOver'))), {
     value: 'handingOver',
     asked: ['killServer'],
@@ -118,15 +123,36 @@ chart('prepares the next server beside the present one, which leaves when that i
 chart('the audio of a server that has left ends when the next one has restored the calls', () => {
   const over = [ready, upgrade, prepared, left];
   assert.equal(pick(after(...over)), { value: 'takingOver', asked: ['beginSuccessor'] });
-  assert.equal(pick(after(...over, restored)), { value: 'takingOver', asked: ['silenceServer'] });
-  for (const last of [[restored, silent], [restored, crash], [ended('done', 0)]])
-    assert.equal(pick(after(...over, ...last)), { value: 'starting', asked: ['startServer'] });
-  // The next one has crashed, or restores for too long.
-  for (const failed of [gone, delay('leaveTimeout', 'takingOver')])
-    assert.equal(pick(after(...over, failed)), { value: 'takingOver', asked: ['killServer'] });
-  assert.equal(pick(after(...over, stop)), { value: 'stopping', asked: ['dropSuccessor', 'killServer'] });
-  assert.equal(after(...over, upgrade).asked, ['refuseUpgrade an upgrade is under way']);
+  assert.equal(pick(after(...over, restored)), { value: 'silencing', asked: ['silenceServer'] });
+  const begun = (...asked: string[]) => ({ value: 'beginning', asked: ['promoteSuccessor', ...asked] });
+  assert.equal(pick(after(...over, restored, silent)), begun('goOnWithAudio true'));
+  assert.equal(pick(after(...over, restored, crash)), begun('goOnWithAudio false'));
+  // It goes on later, when it has restored the calls.
+  assert.equal(pick(after(...over, ended('done', 0))), begun());
+  const late = after(...over, crash, { type: 'server.restored' });
+  assert.equal(pick(late), { value: 'beginning', asked: ['goOnWithAudio false'] });
   assert.equal(after(...over, reload, restored, silent, ready).asked, ['passReload']);
+  assert.equal(after(...over, restored, reload, silent, ready).asked, ['passReload']);
+});
+
+chart('a server that has left is killed when the next one fails, and a third one starts', () => {
+  const over = [ready, upgrade, prepared, left];
+  for (const [state, ...before] of [['takingOver'], ['silencing', restored]] as const) {
+    const then = (event: AnyEvent) => pick(after(...over, ...before, event));
+    assert.equal(then(gone), { value: 'leavingToNone', asked: ['killServer'] });
+    assert.equal(then(delay('leaveTimeout', state)), { value: state, asked: ['killServer'] });
+    assert.equal(then(stop), { value: 'stopping', asked: ['dropSuccessor', 'killServer'] });
+    assert.equal(then(upgrade), { value: state, asked: ['refuseUpgrade an upgrade is under way'] });
+  }
+  const alone = [ready, upgrade, prepared, gone];
+  assert.equal(pick(after(...alone)), { value: 'leavingToNone', asked: [] });
+  for (const event of [left, delay('leaveTimeout', 'leavingToNone')])
+    assert.equal(pick(after(...alone, event)), { value: 'leavingToNone', asked: ['killServer'] });
+  assert.equal(pick(after(...alone, crash)), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(after(...alone, stop)), { value: 'stopping', asked: ['passSignal SIGTERM'] });
+  assert.equal(after(...alone, upgrade).asked, ['refuseUpgrade an upgrade is under way']);
+  assert.equal(after(...alone, reload).asked, []);
+  assert.equal(after(...alone, reload, crash, ready).asked, ['passReload']);
 });
 
 chart('the present server goes on when the next one does not start', () => {
@@ -159,14 +185,19 @@ chart('one upgrade at a time, and none while the server starts or stops', () => 
 
 chart('a start that takes too long is killed, which is a crash', () => {
   assert.equal(pick(after(delay('startTimeout', 'starting'))), { value: 'starting', asked: ['killServer'] });
+  const restoring = after(begins, delay('startTimeout', 'beginning'));
+  assert.equal(pick(restoring), { value: 'beginning', asked: ['killServer'] });
+  assert.equal(pick(after(begins, crash)), { value: 'starting', asked: ['startServer'] });
 });
 
 chart('prepares the next server as soon as the present one runs steadily, and a crash lets it begin', () => {
   assert.is(after(ready, steady).value, 'running');
   assert.equal(pick(withStandby(ready, steady)), { value: 'preparingStandby', asked: ['prepareSuccessor standby'] });
   assert.equal(pick(withStandby(ready, steady, prepared)), { value: 'standingBy', asked: [] });
-  for (const before of [[], [prepared]])
-    assert.equal(pick(withStandby(ready, steady, ...before, crash)), { value: 'starting', asked: ['startServer'] });
+  assert.equal(pick(withStandby(ready, steady, crash)), { value: 'starting', asked: ['startServer'] });
+  const next = withStandby(ready, steady, prepared, crash);
+  assert.equal(pick(next), { value: 'beginning', asked: ['promoteSuccessor', 'beginServer'] });
+  assert.is(next.snapshot.context.crashes, 1);
 });
 
 chart('drops what stands by when it is out of date or not needed', () => {
@@ -178,8 +209,10 @@ chart('drops what stands by when it is out of date or not needed', () => {
     assert.equal(then(stop), { value: 'stopping', asked: ['dropSuccessor', 'passSignal SIGTERM'] });
     assert.equal(then(ended('done', 0)), { value: 'ended', asked: ['dropSuccessor'] });
   }
-  const last = take({ ...input, standby: true, mostCrashes: 1 }, [ready, steady, crash]);
-  assert.equal(pick(last), { value: 'gaveUp', asked: ['tellGivenUp', 'dropSuccessor'] });
+  for (const before of [[], [prepared]]) {
+    const last = take({ ...input, standby: true, mostCrashes: 1 }, [ready, steady, ...before, crash]);
+    assert.equal(pick(last), { value: 'gaveUp', asked: ['tellGivenUp', 'dropSuccessor'] });
+  }
 });
 
 chart('tells when nothing stands by, and tries again after the longest pause or a reload', () => {
@@ -217,10 +250,13 @@ chart('passes on a reload, once the server listens for it', () => {
 chart('each wait takes the time of its setting', () => {
   const delays = (...events: AnyEvent[]) => delaysIn(supervisionMachine, after(...events).snapshot);
   assert.equal(delays(), { startTimeout: 60_000 });
+  assert.equal(delays(begins), { startTimeout: 60_000 });
   assert.equal(delays(ready), { steadyTime: 10_000 });
   assert.equal(delays(ready, upgrade), { startTimeout: 60_000 });
   assert.equal(delays(ready, upgrade, prepared), { leaveTimeout: 5_000 });
   assert.equal(delays(ready, upgrade, prepared, left), { leaveTimeout: 5_000 });
+  assert.equal(delays(ready, upgrade, prepared, left, restored), { leaveTimeout: 5_000 });
+  assert.equal(delays(ready, upgrade, prepared, gone), { leaveTimeout: 5_000 });
 });
 
 chart('takes the bounds that a server tells', () => {
@@ -235,7 +271,17 @@ chart('every state is reached and every transition taken', () => {
       { ...input, mostCrashes: 1, standby: true },
     ],
     events: [
-      ...[ready, upgrade, prepared, stop, crash, ended('done', 0), ended('refused', 1)],
+      ...[
+        begins,
+        takesCalls,
+        { type: 'server.restored' } as const,
+        upgrade,
+        prepared,
+        stop,
+        crash,
+        ended('done', 0),
+        ended('refused', 1),
+      ],
       ...[gone, reload, left, restored, silent],
       { type: 'server.bounds', bounds: { ...bounds, mostCrashes: 3 } },
     ],

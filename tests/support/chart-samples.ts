@@ -663,6 +663,8 @@ export const chartSamples: readonly ChartSamples[] = [
       },
       { type: 'stop', signal: 'SIGTERM' },
       ...plain(
+        'server.prepared',
+        'server.restored',
         'server.ready',
         'successor.prepared',
         'successor.restored',

@@ -10,6 +10,12 @@ import { untilAsked } from './waiting.ts';
 
 const program = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
+/** Sends a request over HTTP. */
+export type Ask = (
+  url: string,
+  options?: { method: string; headers: Record<string, string> },
+) => Promise<Pick<Response, 'status'>>;
+
 type SupervisedOptions = {
   /** `dialplan` of the configuration. */
   dialplan?: object;
@@ -26,6 +32,8 @@ type SupervisedOptions = {
   /** Its data directory is a disk of its own that has so many octets, such as `4m`. Needs `unshare`. */
   disk?: string;
   env?: Record<string, string>;
+  /** Asks a server that speaks HTTPS alone (`http.tls`). */
+  ask?: Ask;
 };
 
 /** A server that a supervisor runs, in processes of its own. */
@@ -41,6 +49,7 @@ export async function startSupervised({
   node = [],
   env = {},
   disk,
+  ask,
 }: SupervisedOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-supervised-'));
   const [http, sip, tlsPort, wssPort] = [await freePort(), await freePort(), await freePort(), await freePort()];
@@ -91,10 +100,12 @@ export async function startSupervised({
   });
   let errors = '';
   parent.stderr!.setEncoding('utf8').on('data', (text: string) => (errors += text));
-  const base = `http://127.0.0.1:${http}/ari`;
+  const origin = `http${ask ? 's' : ''}://127.0.0.1:${http}`;
+  const send: Ask = ask ?? fetch;
+  const base = `${origin}/ari`;
   const isUp = async (): Promise<boolean> => {
     if (parent.exitCode !== null) throw new Error(`the supervisor has ended: ${errors}`);
-    return (await fetch(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
+    return (await send(`${base}/asterisk/ping`).catch(() => undefined)) !== undefined;
   };
   await untilAsked(isUp, () => `the server does not answer: ${errors}`);
   const children = (): number[] =>
@@ -104,7 +115,7 @@ export async function startSupervised({
   /** The process that stands by; undefined while there is none. */
   const standby = (): number | undefined => children()[1];
   const upgrade = () =>
-    fetch(`http://127.0.0.1:${http}/hookswitch/server/upgrade`, {
+    send(`${origin}/hookswitch/server/upgrade`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa('tester:secret')}` },
     });
