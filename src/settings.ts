@@ -129,8 +129,10 @@ export const mediaSettings = (
       gathering: gatheringTerms(config.media.webrtc.gathering, {
         name: config.media.webrtc.gathering.turn_name,
         authorities,
+        candidates: config.media.webrtc.candidates,
       }),
       udpPort: config.media.webrtc.udp_port,
+      udpBufferBytes: config.media.webrtc.udp_buffer,
     },
   }),
   threads: config.media.threads || (config.media.webrtc.udp_port > 0 ? 1 : Math.max(1, availableParallelism() - 1)),
@@ -286,9 +288,11 @@ export const banSettings = ({ bans }: Config): BanSettings => ({
 
 const userAgent = (name: string): string => (name.includes('/') ? name : `${name}/${version}`);
 
+const iceTerms = ({ ice, candidates }: Config['media']['webrtc']) => ({ ice, iceCandidates: candidates });
+
 /** Terms of browsers that call without SIP. */
 export const browserSettings = ({ media }: Config) => ({
-  ice: media.webrtc.ice,
+  ...iceTerms(media.webrtc),
   codecs: media.webrtc.formats,
   video: { codecs: media.webrtc.video_codecs, most: media.webrtc.max_video_streams },
   opus: opusTerms(media.opus),
@@ -296,7 +300,7 @@ export const browserSettings = ({ media }: Config) => ({
 });
 
 export const sipSettings = ({ sip, media }: Config): SipConfig => ({
-  ...{ ...defaultSipConfig, ice: media.webrtc.ice, opus: opusTerms(media.opus) },
+  ...{ ...defaultSipConfig, ...iceTerms(media.webrtc), opus: opusTerms(media.opus) },
   userAgent: userAgent(sip.user_agent),
   realm: sip.realm,
   algorithms: sip.digest_algorithms,

@@ -31,6 +31,7 @@ const limitMs = 300_000;
 const isUsual = (limit: string): boolean =>
   limit === 'recorder.memory' ||
   limit === 'media.webrtc.udp_port' ||
+  limit === 'media.webrtc.tcp.unproved' ||
   /^sip\.limits\.(source|stranger_rate|first_message|partial_message|handshake)/.test(limit);
 
 /** Counts calls for the history, by the outcome of each call's first leg. */

@@ -72,10 +72,14 @@ const listenAgainMs = 1_000;
 
 /** What takes connections of browsers; undefined where the configuration names no port. */
 async function buildIceTcp({ config, clock, log, limitCounts, scope }: Base): Promise<IceTcpServer | undefined> {
-  const { port, bind, connections, unsent } = config.media.webrtc.tcp;
+  const { port, bind, connections, unproved, unsent } = config.media.webrtc.tcp;
   if (port === 0) return undefined;
   const { hit } = limitCounts;
-  const server = new IceTcpServer({ ...{ port, address: bind, connections, unsentBytes: unsent }, clock, hit });
+  const server = new IceTcpServer({
+    ...{ port, address: bind, connections, unproved, unsentBytes: unsent },
+    clock,
+    hit,
+  });
   let again: unknown;
   /** The rest works without it. In an upgrade, the process before has the port for a while. */
   const listen = (isFirst: boolean): Promise<void> =>

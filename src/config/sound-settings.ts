@@ -158,6 +158,12 @@ export const media = group(
           description:
             'ICE of the server (RFC 8445). full: it checks the candidates of browsers, too, and so opens filters and NATs before it. lite: it only answers their checks; its UDP ports have to be open to all.',
         }),
+        candidates: whole(1, 100, {
+          default: 16,
+          unit: 'candidates',
+          description:
+            'ICE candidates of one browser that are taken, those that come later included. Further ones are left out. Each one is an address that somebody names and that the server sends checks to.',
+        }),
         handshake_timeout: number(1, 60, {
           default: 10,
           unit: 's',
@@ -216,6 +222,12 @@ export const media = group(
           description:
             'One UDP port for the calls of all browsers, e.g. 443. Datagrams from addresses that no call has proved are dropped. It needs one media thread, and a TURN server of the server by TCP or TLS. 0: each call has a port of `media.rtp_ports`.',
         }),
+        udp_buffer: whole(65_536, 1_073_741_824, {
+          default: 4_194_304,
+          unit: 'bytes',
+          description:
+            'Packets that may wait in the kernel for that port. Further ones are lost. The system may allow less (net.core.rmem_max).',
+        }),
         tcp: group(
           {
             port: whole(0, 65_535, {
@@ -234,6 +246,11 @@ export const media = group(
               unit: 'connections',
               description:
                 'Connections at the same time. One that belongs to no call yet makes room for a further one.',
+            }),
+            unproved: whole(1, 10_000, {
+              default: 64,
+              unit: 'connections',
+              description: 'Connections that belong to no call yet. A further one ends the oldest of them.',
             }),
             unsent: whole(16_384, 16_777_216, {
               default: 262_144,

@@ -14,6 +14,7 @@ type Terms = {
     readonly secret: string;
     readonly messageBytes: number;
     readonly unsentBytes: number;
+    readonly permissions: number;
     readonly name?: string;
     readonly authorities?: readonly string[];
   };
@@ -22,7 +23,12 @@ type Terms = {
 const usualPorts = { stun: 3478, tls: 5349 };
 
 /** What the certificate of a TURN server has to have: its name, '' for its address, and authorities in PEM, else those of Node. */
-type Certified = { readonly name: string; readonly authorities: readonly string[] | undefined };
+type Certified = {
+  readonly name: string;
+  readonly authorities: readonly string[] | undefined;
+  /** `media.webrtc.candidates`. */
+  readonly candidates: number;
+};
 
 /** Servers that tell or lend addresses to calls of browsers; undefined without any. */
 export function gatheringTerms(
@@ -35,7 +41,7 @@ export function gatheringTerms(
     unsent: unsentBytes,
     ...account
   }: Config['media']['webrtc']['gathering'],
-  { name, authorities }: Certified,
+  { name, authorities, candidates }: Certified,
 ): Terms | undefined {
   const place = turnPlace(turn);
   if (stun === '' && turn === '') return undefined;
@@ -48,6 +54,7 @@ export function gatheringTerms(
         ...account,
         messageBytes,
         unsentBytes,
+        permissions: candidates,
         ...(name !== '' && { name }),
         ...(authorities && { authorities }),
       },

@@ -118,6 +118,8 @@ export type MediaConfig = {
     readonly gathering?: GatheringTerms | undefined;
     /** The UDP port that all browsers share, of one thread alone; 0 or left out: each call has its own. */
     readonly udpPort?: number;
+    /** What may wait for it in the kernel, in octets. */
+    readonly udpBufferBytes?: number;
   };
   /** How files of recordings are written. */
   recording: RecordingLimits;

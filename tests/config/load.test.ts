@@ -370,6 +370,7 @@ for (const [what, yaml, wanted] of [
     'media: { webrtc: { udp_port: 10001 } }',
     'media.webrtc.udp_port the port (10001) is one of media.rtp_ports',
   ],
+  ['no ICE candidate', 'media: { webrtc: { candidates: 0 } }', 'media.webrtc.candidates'],
   ['one that is a port of SIP', 'media: { webrtc: { udp_port: 5060 } }', 'is a port of SIP by UDP'],
   ['one with two media threads', 'media: { threads: 2, webrtc: { udp_port: 443 } }', 'needs one media thread'],
   [

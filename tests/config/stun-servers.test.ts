@@ -6,7 +6,7 @@ const none = {
   ...{ stun: '', turn: '', turn_name: '', username: '', password: '', secret: '', wait: 1 },
   ...{ message: 4096, unsent: 262_144 },
 };
-const nobody = { name: '', authorities: undefined };
+const nobody = { name: '', authorities: undefined, candidates: 16 };
 const placeOf = (turn: string) => {
   const { address, port, transport } = gatheringTerms({ ...none, turn }, nobody)?.turn ?? {};
   return [address, port, transport];
@@ -30,14 +30,14 @@ test('there are terms where there is a server, with what its certificate has to 
   assert.equal(
     gatheringTerms(
       { ...none, ...account, turn: 'turns:192.0.2.1', stun: '192.0.2.2' },
-      { name: 'a.example', authorities: ['PEM'] },
+      { name: 'a.example', authorities: ['PEM'], candidates: 20 },
     ),
     {
       waitMs: 1000,
       stun: { address: '192.0.2.2', port: 3478 },
       turn: {
         ...{ address: '192.0.2.1', port: 5349, transport: 'tls', name: 'a.example', authorities: ['PEM'] },
-        ...{ ...account, messageBytes: 4096, unsentBytes: 262_144 },
+        ...{ ...account, messageBytes: 4096, unsentBytes: 262_144, permissions: 20 },
       },
     },
   );

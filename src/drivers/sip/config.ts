@@ -115,6 +115,8 @@ export type SipConfig = {
   fingerprint?: string;
   /** Our side of ICE with browsers; left out: lite. */
   ice?: 'lite' | 'full';
+  /** Candidates of one browser that are taken. */
+  iceCandidates: number;
   /** Our address as a peer sees it, to put into SDP instead of the media plane's own (behind a NAT); undefined: its own. */
   outside?: (peer: string | undefined) => string | undefined;
   /** Bounds on phones that watch something. Times in seconds are as on the wire. */
@@ -176,6 +178,7 @@ export const defaultSipConfig: SipConfig = {
   nonceLifetimeMs: 300_000,
   t1Ms: 500,
   t2Ms: 4000,
+  iceCandidates: 16,
   subscriptions: {
     most: 10_000,
     perEndpoint: 100,

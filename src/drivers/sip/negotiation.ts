@@ -19,7 +19,6 @@ import {
 } from '../../sip/sdp/offer-answer.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
 import type { AgreedVideo, LocalVideo } from '../../sip/sdp/video-lines.ts';
-import { MAX_CANDIDATES } from '../../sip/sdp/webrtc.ts';
 import type { RtpFlow, RtpSession } from '../../telephony/media.ts';
 import type { VideoStreams } from './leg-video.ts';
 import { type FindAddress, MediaNames } from './media-names.ts';
@@ -150,7 +149,8 @@ class CallNegotiation implements Negotiation {
     this.#offered = from?.offered;
     this.#silent = options.silent ?? false;
     const add = (candidates: readonly RemoteCandidate[]) => this.addCandidates(candidates);
-    if (srtp.mode === 'webrtc') this.trickle = new Trickle(add, from?.agreed?.webrtc?.remote, options.watched);
+    if (srtp.mode === 'webrtc')
+      this.trickle = new Trickle(add, from?.agreed?.webrtc?.remote, srtp.boundCandidates, options.watched);
     this.#video = options.video;
     this.#names = new MediaNames(options.findAddress, () => this.#silent || this.#configureAll());
     // Another process may have asked for it in vain.
@@ -230,13 +230,14 @@ class CallNegotiation implements Negotiation {
     const { webrtc } = this.#agreed ?? {};
     if (!this.#agreed || !webrtc) return;
     const { places, checked } = webrtc;
+    const { boundCandidates: bound = (all) => all } = this.#terms.srtp;
     const allPlaces = places && [...new Set([...places, ...candidates.map(({ address }) => address)])];
     const others = candidates.filter(
       ({ address, port }) => !checked?.some((known) => known.address === address && known.port === port),
     );
     const more = {
-      ...(allPlaces && { places: allPlaces.slice(0, MAX_CANDIDATES) }),
-      ...(checked && { checked: [...checked, ...others].slice(0, MAX_CANDIDATES) }),
+      ...(allPlaces && { places: bound(allPlaces) }),
+      ...(checked && { checked: bound([...checked, ...others]) }),
     };
     if (more.places?.length === places?.length && more.checked?.length === checked?.length) return;
     this.#agreed = { ...this.#agreed, webrtc: { ...webrtc, ...more } };

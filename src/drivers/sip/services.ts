@@ -10,6 +10,7 @@ import type { NameAddr } from '../../sip/message/name-addr.ts';
 import type { Uri } from '../../sip/message/uri.ts';
 import { isNowhere } from '../../sip/sdp/description.ts';
 import type { SrtpPolicy } from '../../sip/sdp/sdes.ts';
+import { candidateBound } from '../../sip/sdp/webrtc.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { MediaPlane, RtpSession } from '../../telephony/media.ts';
 import type { Binding, Bindings } from './bindings.ts';
@@ -130,10 +131,11 @@ export const encryptionOf = ({ webrtc, mediaEncryption }: EndpointConfig): SrtpP
   webrtc ? 'webrtc' : mediaEncryption;
 
 /** Whether audio with an endpoint is secret, and where the keys come from. */
-export const srtpPolicy = ({ stack, config }: Services, endpoint: EndpointConfig): SrtpPolicy => ({
+export const srtpPolicy = ({ stack, config, hit }: Services, endpoint: EndpointConfig): SrtpPolicy => ({
   mode: encryptionOf(endpoint),
   fingerprint: config.fingerprint,
   ice: config.ice,
+  boundCandidates: candidateBound(config.iceCandidates, hit),
   random: (octets) => Buffer.from(stack.ids.hex(2 * octets), 'hex').toString('base64'),
 });
 

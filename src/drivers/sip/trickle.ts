@@ -5,7 +5,7 @@ import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipRequest } from '../../sip/message/message.ts';
 import { candidatesOf, credentialsIn, endsCandidates } from '../../sip/sdp/ice-fragment.ts';
-import { MAX_CANDIDATES } from '../../sip/sdp/webrtc.ts';
+import type { CandidateBound } from '../../sip/sdp/webrtc.ts';
 import type { EndpointConfig } from './config.ts';
 
 /** The INFO package, and the option tag (RFC 8840 section 10). */
@@ -36,16 +36,19 @@ const isSame = (one: IceCredentials | undefined, other: IceCredentials): boolean
 /** Candidates that the far side of a call tells by INFO. Those of other credentials than the agreed ones change nothing. */
 export class Trickle {
   readonly #run: TableRun<keyof typeof trickleTable, TrickleEvent<Told>, TrickleEffect>;
+  readonly #bound: CandidateBound;
   #agreed: IceCredentials | undefined;
   #kept: Told | undefined;
 
-  /** @param agreed credentials of the far side, where the call is restored */
+  /** @param agreed credentials of the far side, where the call is restored. @param bound of those that are kept. */
   constructor(
     add: (candidates: readonly RemoteCandidate[]) => void,
     agreed: IceCredentials | undefined,
+    bound: CandidateBound = (all) => all,
     watched?: Watched,
   ) {
     this.#agreed = agreed;
+    this.#bound = bound;
     this.#run = new TableRun<keyof typeof trickleTable, TrickleEvent<Told>, TrickleEffect>(
       trickleTable,
       agreed ? 'open' : 'early',
@@ -77,6 +80,6 @@ export class Trickle {
 
   #keep(told: Told): void {
     const before = isSame(this.#kept, told) ? this.#kept!.candidates : [];
-    this.#kept = { ...told, candidates: [...before, ...told.candidates].slice(0, MAX_CANDIDATES) };
+    this.#kept = { ...told, candidates: this.#bound([...before, ...told.candidates]) };
   }
 }

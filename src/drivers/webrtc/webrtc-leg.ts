@@ -9,6 +9,7 @@ import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import { isNowhere, parseDescription } from '../../sip/sdp/description.ts';
 import { candidatesOf, credentialsIn, fragmentOf, isDescription, withCredentials } from '../../sip/sdp/ice-fragment.ts';
 import { obstacleOf, usableAudio } from '../../sip/sdp/offer-answer.ts';
+import { candidateBound } from '../../sip/sdp/webrtc.ts';
 import { Cause } from '../../telephony/causes.ts';
 import { type DialDetails, DriverError, type Leg, type LegData, type Report } from '../../telephony/driver.ts';
 import type { DigitSequence, MediaPlane, MediaReport, MediaSessionDump, RtpSession } from '../../telephony/media.ts';
@@ -29,6 +30,8 @@ export type WebrtcServices = {
   fingerprint: string | undefined;
   /** Our side of ICE; left out: lite. */
   ice?: 'lite' | 'full';
+  /** Candidates of one browser that are taken. */
+  iceCandidates: number;
   /** Formats, the preferred one first. */
   codecs: readonly AudioCodec[];
   /** Codecs of video, the preferred one first, and how many streams there may be. */
@@ -294,7 +297,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
 
   #begin(session: RtpSession, peer: string | undefined): Negotiation {
     const { services, codecs, from } = this.#options;
-    const { ids, fingerprint, ice, opus } = services;
+    const { ids, fingerprint, ice, iceCandidates, opus, hit } = services;
     return createNegotiation({
       session,
       address: addressFor(services, session, peer),
@@ -304,6 +307,7 @@ export class WebrtcLeg extends QuietLeg implements Leg {
       ...{ opus, telephoneEvents: true, inbandDigits: 'never' },
       srtp: {
         ...{ mode: 'webrtc', fingerprint, ice, peer, ...session.local },
+        boundCandidates: candidateBound(iceCandidates, hit),
         random: (octets) => Buffer.from(ids.hex(2 * octets), 'hex').toString('base64'),
       },
       // A browser names no hosts: ICE finds it.

@@ -23,6 +23,8 @@ type PortPoolOptions = {
   random32: () => number;
   /** The UDP port that sessions of browsers share; 0 or left out: each has a pair of its own. */
   browserPort?: number | undefined;
+  /** Its kernel buffer, in octets; left out: that of the system. */
+  browserBufferBytes?: number | undefined;
   hit?: LimitHit | undefined;
 };
 
@@ -53,8 +55,8 @@ export class PortPool {
 
   constructor(options: PortPoolOptions) {
     this.#options = options;
-    const { browserPort: port = 0 } = options;
-    if (port > 0) this.#shared = new SharedPort({ ...options, port });
+    const { browserPort: port = 0, browserBufferBytes: bufferBytes } = options;
+    if (port > 0) this.#shared = new SharedPort({ ...options, port, bufferBytes });
     this.#firstEven = options.range.first + (options.range.first % 2);
     this.#pairsInRange = Math.max(0, Math.floor((options.range.last - this.#firstEven + 1) / 2));
   }

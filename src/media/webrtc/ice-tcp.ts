@@ -11,6 +11,8 @@ type IceTcpTerms = {
   readonly port: number;
   /** Connections at once. */
   readonly connections: number;
+  /** Connections that have not proved themselves; a further one ends the oldest of them. */
+  readonly unproved: number;
   /** Octets that a browser may leave unread; packets beyond that are left out. */
   readonly unsentBytes: number;
 };
@@ -28,8 +30,7 @@ type Heard = (from: PacketAddress, packets: readonly Uint8Array[]) => void;
 
 /** A connection has to prove itself within this time, in ms, and to send something within the other (RFC 7675: 5 s). */
 const [proofMs, idleMs] = [10_000, 35_000];
-/** Connections that have not proved themselves; a further one ends the oldest of them. */
-const mostUnproved = 64;
+/** Connections of one session; further ones are not taken. */
 const mostOfSession = 4;
 /** Octets of a packet (RFC 4571 section 2): browsers send none that is larger than an Ethernet frame. */
 const longestFrame = 2048;
@@ -274,7 +275,10 @@ export class IceTcpServer {
         return;
       }
       oldest.close();
-    } else if (this.#unproved.size >= mostUnproved) this.#unproved.values().next().value?.close();
+    } else if (this.#unproved.size >= this.#options.unproved) {
+      hit('media.webrtc.tcp.unproved');
+      this.#unproved.values().next().value?.close();
+    }
     const connection = new Connection(socket, this, this.#options);
     this.#all.add(connection);
     this.#unproved.add(connection);

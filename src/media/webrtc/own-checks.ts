@@ -20,8 +20,8 @@ const consentEveryMs = 5_000;
 const mostSilent = 3;
 /** Checks of one pair whose answers are awaited. */
 const mostOpen = 4;
-/** Pairs: those of the candidates, and of addresses that only checks tell. */
-const mostPairs = 40;
+/** Pairs, of which at least so many are of addresses that only checks tell. The others are of candidates, which a setting bounds. */
+const [leastMost, mostHeard] = [40, 8];
 /** Changes of our role until ICE restarts: a far side that contradicts itself gets no further ones. */
 const mostSwitches = 8;
 
@@ -290,7 +290,8 @@ export class OwnChecks {
   }
 
   #hasRoom(): boolean {
-    if (this.#pairs.length < mostPairs) return true;
+    const told = this.#pairs.filter(({ isTold }) => isTold).length;
+    if (this.#pairs.length < Math.max(leastMost, told + mostHeard)) return true;
     const useless = this.#pairs.findIndex((pair) => !pair.isTold && !pair.isValid && pair !== this.#taken);
     if (useless >= 0) this.#pairs.splice(useless, 1);
     return useless >= 0;

@@ -11,13 +11,13 @@ type SharedPortOptions = {
   readonly sockets: Sockets;
   readonly address: string;
   readonly port: number;
+  /** Kernel buffer for all of them, in octets; the system may allow less. Left out: that of the system. */
+  readonly bufferBytes?: number | undefined;
   /** How long addresses of a session that is over are known, so that late packets are not counted as those of strangers, in ms. */
   readonly drainMs: number;
   readonly hit?: LimitHit | undefined;
 };
 
-/** Kernel buffer for all of them; the system may allow less (`net.core.rmem_max`). */
-const bufferBytes = 4_194_304;
 /** Another session gets an address when its holder has proved it for so long no longer, in ms: three checks of a browser. */
 const heldMs = 15_000;
 /** Addresses of a session that are known at once, and requests of it that wait for an answer. */
@@ -123,7 +123,7 @@ export class SharedPort {
   }
 
   async #bind(): Promise<PacketSocket> {
-    const { sockets, address, port } = this.#options;
+    const { sockets, address, port, bufferBytes } = this.#options;
     try {
       const socket = await sockets.bind(address, port, bufferBytes);
       socket.listen((packet, from, fromPort) => {

@@ -29,8 +29,6 @@ const udp = Uint8Array.of(17, 0, 0, 0);
 const repeatsAt = [500, 1500, 3500, 7500] as const;
 /** A permission ends after 300 s (RFC 8656 9). */
 const permissionEveryMs = 240_000;
-/** Addresses that may send to the relayed one at once. */
-const maximumPermissions = 16;
 /** Lifetimes that a server may give, in s; a refresh comes a minute before the end, or in the middle. */
 const [shortest, longest] = [30, 3600];
 /** Octets of a realm or nonce (RFC 8489 14.9, 14.10). */
@@ -47,6 +45,8 @@ export type TurnServer = PacketAddress & {
   /** By TCP or TLS: octets of the longest message that is read, and octets that it may leave unread. */
   readonly messageBytes: number;
   readonly unsentBytes: number;
+  /** Addresses that may send to the relayed one at once. */
+  readonly permissions: number;
   /** By TLS: the name in its certificate; left out: its address. */
   readonly name?: string;
   /** By TLS: authorities of its certificate, in PEM; left out: those of Node. */
@@ -145,7 +145,7 @@ export class Relay {
   permit(addresses: Iterable<string>): void {
     for (const address of addresses) {
       if (this.#permitted.has(address)) continue;
-      if (this.#permitted.size >= maximumPermissions) return;
+      if (this.#permitted.size >= this.#options.server.permissions) return;
       this.#permitted.add(address);
       if (this.#isThere) this.#askPermission(address);
     }

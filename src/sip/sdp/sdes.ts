@@ -1,5 +1,6 @@
 import { isSrtpSuite, type SrtpKey, type SrtpSuite, srtpSuites } from '../../lib/srtp.ts';
 import type { LocalCandidate } from '../../lib/webrtc.ts';
+import type { CandidateBound } from './webrtc.ts';
 
 /** One `a=crypto` line of a description (RFC 4568 9.1) that we understand. */
 export type SdesLine = { readonly tag: number; readonly key: SrtpKey };
@@ -15,6 +16,8 @@ export type SrtpPolicy = {
   readonly fingerprint?: string | undefined;
   /** Candidates of ours beside the port's address, for `webrtc`. */
   readonly candidates?: readonly LocalCandidate[] | undefined;
+  /** Which candidates of the far side are taken, for `webrtc`; left out: all. */
+  readonly boundCandidates?: CandidateBound | undefined;
   /** Where our port is bound, for `webrtc`. */
   readonly address?: string | undefined;
   /** The source of our audio, for `webrtc`. */

@@ -1,4 +1,5 @@
 import { addressOctets, ipVersionOf } from '../../lib/addresses.ts';
+import type { LimitHit } from '../../lib/limit-counts.ts';
 import type {
   BundledLine,
   DtlsRole,
@@ -20,7 +21,7 @@ export type RemoteWebrtc = {
   readonly fingerprint: Fingerprint;
   /** Which side of DTLS it is to be; `actpass`: we choose (RFC 8842 section 4). */
   readonly setup: Setup;
-  /** Its candidates by UDP, at most {@link MAX_CANDIDATES}. */
+  /** All of its candidates by UDP: see {@link CandidateBound}. */
   readonly candidates: readonly RemoteCandidate[];
   /** It makes no checks (`a=ice-lite`). */
   readonly isLite: boolean;
@@ -177,18 +178,25 @@ export function readWebrtc(media: RawMedia, session: RawSession): RemoteWebrtc |
   return { ice, fingerprint, setup, candidates: candidatesIn(media), isLite: session.icelite !== undefined };
 }
 
-/** Candidates of one far side that are read. Names, also those of mDNS, are never looked up. */
-export const MAX_CANDIDATES = 16;
+/** Of the candidates of one far side, or of their addresses, those that are taken: the first ones. */
+export type CandidateBound = <Item>(all: readonly Item[]) => readonly Item[];
 
-/** Candidates of a media section by UDP, each address once. */
+/** The bound of `media.webrtc.candidates`. It counts each time that candidates are left out. */
+export const candidateBound =
+  (most: number, hit: LimitHit): CandidateBound =>
+  (all) => {
+    if (all.length > most) hit('media.webrtc.candidates');
+    return all.slice(0, most);
+  };
+
+/** Candidates of a media section by UDP, each address once. Names, also those of mDNS, are never looked up. */
 export function candidatesIn({ candidates = [] }: Pick<RawMedia, 'candidates'>): RemoteCandidate[] {
   const found = new Map<string, RemoteCandidate>();
   for (const { component, transport, ip, port: said, priority: told } of candidates) {
     const [address, port, priority] = [String(ip), Number(said), Number(told)];
     const isOurs = Number(component) === 1 && String(transport).toLowerCase() === 'udp';
     const isPlace = addressOctets(address) !== undefined && Number.isInteger(port) && port > 0 && port <= 0xffff;
-    if (isOurs && isPlace && Number.isFinite(priority) && found.size < MAX_CANDIDATES)
-      found.set(`${address} ${port}`, { address, port, priority });
+    if (isOurs && isPlace && Number.isFinite(priority)) found.set(`${address} ${port}`, { address, port, priority });
   }
   return [...found.values()];
 }
@@ -247,23 +255,26 @@ export function agreedWebrtc(
     candidates = [],
     address,
     peer,
+    boundCandidates = (all) => all,
   }: {
     candidates?: readonly LocalCandidate[] | undefined;
     address?: string | undefined;
     peer?: string | undefined;
+    boundCandidates?: CandidateBound | undefined;
   } = {},
 ): WebrtcTransport {
+  const checked = boundCandidates(far.candidates);
   const relay = candidates.flatMap((each) => (each.type === 'relay' ? [each.address] : []))[0];
   const reach = reachOf(address, relay);
   const peers = peer !== undefined && addressOctets(peer) ? [peer] : [];
-  const places = new Set([...peers, ...far.candidates.map(({ address }) => address)]);
+  const places = new Set([...peers, ...checked.map(({ address }) => address)]);
   return {
     local,
     remote: far.ice,
     fingerprint: far.fingerprint,
-    ...(relay !== undefined && { places: [...places] }),
+    ...(relay !== undefined && { places: boundCandidates([...places]) }),
     ...(reach && { reach }),
-    ...((isFull || far.isLite) && { checked: far.candidates }),
+    ...((isFull || far.isLite) && { checked }),
     ...(far.isLite && { isFarLite: true }),
     ...(isFull && isControlled && !far.isLite && { isControlled }),
     ...(roleBeside(far, role) === 'client' && { role: 'client' }),

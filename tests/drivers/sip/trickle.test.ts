@@ -2,8 +2,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createNegotiation } from '../../../src/drivers/sip/negotiation.ts';
 import { receiveTrickled, Trickle } from '../../../src/drivers/sip/trickle.ts';
+import { uncounted } from '../../../src/lib/limit-counts.ts';
 import type { RemoteCandidate } from '../../../src/lib/webrtc.ts';
 import type { SipRequest } from '../../../src/sip/message/message.ts';
+import { candidateBound } from '../../../src/sip/sdp/webrtc.ts';
 
 const test = suite('candidates that come by INFO');
 
@@ -18,7 +20,7 @@ const candidate = (port: number, address = '192.0.2.1') => `a=candidate:1 1 udp 
 function open(agreed?: typeof ice) {
   const ports: number[] = [];
   const add = (candidates: readonly RemoteCandidate[]) => void ports.push(...candidates.map(({ port }) => port));
-  return { ports, trickle: new Trickle(add, agreed) };
+  return { ports, trickle: new Trickle(add, agreed, candidateBound(16, uncounted)) };
 }
 
 test('those of a call that is not answered are kept for the answer, as many as an offer may have', () => {
@@ -94,13 +96,20 @@ test('an INFO is answered as RFC 6086 has it', () => {
 
 test('a full agent checks them beside those of the offer, and gives no more than 16 to the media', () => {
   const checked: (number | undefined)[] = [];
+  const hits: string[] = [];
   const negotiation = createNegotiation({
     session: {
       local: { address: '192.0.2.1', port: 5000 },
       configure: ({ webrtc }) => void checked.push(webrtc?.checked?.length),
     },
     ...{ address: '192.0.2.1', codecs: ['ulaw'], telephoneEvents: false, inbandDigits: 'never', sessionId: '1' },
-    srtp: { mode: 'webrtc', ice: 'full', fingerprint: 'AA:BB', random: (octets) => 'x'.repeat(octets) },
+    srtp: {
+      mode: 'webrtc',
+      ice: 'full',
+      fingerprint: 'AA:BB',
+      random: (octets) => 'x'.repeat(octets),
+      boundCandidates: candidateBound(16, (name) => void hits.push(name)),
+    },
     ...{ findAddress: () => () => undefined, onHeld: () => undefined },
   });
   const offer = negotiation
@@ -117,6 +126,7 @@ test('a full agent checks them beside those of the offer, and gives no more than
   for (let port = 1; port < 60; port++) negotiation.trickle?.take(fragment(ice, candidate(port)));
   assert.equal(checked.at(-1), 16);
   assert.is(checked.length, 17);
+  assert.equal(new Set(hits), new Set(['media.webrtc.candidates']));
 });
 
 test.run();

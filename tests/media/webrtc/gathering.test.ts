@@ -13,7 +13,7 @@ const test = suite('the candidates of a port');
 const stun = { address: '192.0.2.7', port: 3478 };
 const turn = {
   ...{ address: '192.0.2.8', port: 3478, username: 'desk', password: 'north wind', secret: '' },
-  ...{ messageBytes: 4096, unsentBytes: 262_144 },
+  ...{ messageBytes: 4096, unsentBytes: 262_144, permissions: 16 },
 };
 const mapped = { address: '198.51.100.1', port: 4000 };
 const relayed = { address: '203.0.113.7', port: 50_000 };

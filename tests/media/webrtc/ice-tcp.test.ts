@@ -25,7 +25,7 @@ type Options = { connections?: number; clock?: ManualClock | typeof systemClock 
 async function setUp({ connections = 1000, clock = systemClock }: Options = {}) {
   const port = await freePort();
   const hits: string[] = [];
-  const terms = { port, address: '127.0.0.1', connections, unsentBytes: 65_536 };
+  const terms = { port, address: '127.0.0.1', connections, unproved: 64, unsentBytes: 65_536 };
   const server = new IceTcpServer({ ...terms, clock, hit: (setting) => void hits.push(setting) });
   await server.listen();
   const looks = new Set<() => void>();
@@ -152,11 +152,12 @@ within('with all connections in use a further one is ended', { connections: 1 },
   await until(() => heard.length === 2);
 });
 
-within('64 connections of strangers may stand open at once', {}, async ({ browser }) => {
+within('64 connections of strangers may stand open at once', {}, async ({ browser, hits }) => {
   const all: Awaited<ReturnType<typeof browser>>[] = [];
   for (let count = 0; count < 65; count++) all.push(await browser());
   await all[0]!.closed;
   assert.is(all[64]!.socket.destroyed, false);
+  assert.equal(hits, ['media.webrtc.tcp.unproved']);
 });
 
 {
@@ -228,7 +229,7 @@ test('a port that is in use is not told, and may be bound later', async () => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
-  const terms = { port, address: '127.0.0.1', connections: 1, unsentBytes: 65_536 };
+  const terms = { port, address: '127.0.0.1', connections: 1, unproved: 64, unsentBytes: 65_536 };
   const server = new IceTcpServer({ ...terms, clock: systemClock });
   const problem = await server.listen().catch((error: NodeJS.ErrnoException) => error.code);
   assert.equal([problem, server.port], ['EADDRINUSE', undefined]);

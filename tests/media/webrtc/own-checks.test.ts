@@ -236,6 +236,15 @@ test('a far side without candidates is not checked', () => {
   assert.is(checks.receive(Buffer.alloc(20), placeOf(best)), false);
 });
 
+test('each of 100 candidates is checked, and eight addresses that only checks tell find room beside them', () => {
+  const all = Array.from({ length: 100 }, (_, at) => ({ ...best, port: 1000 + at }));
+  const { clock, checks, sent } = beside(true, all);
+  for (let at = 0; at < 20; at++) checks.hear({ address: '198.51.100.1', port: 5000 + at }, false);
+  clock.advance(30_000);
+  const ports = new Set(sent.map(({ to }) => to.port));
+  assert.equal([all.filter(({ port }) => ports.has(port)).length, ports.size], [100, 108]);
+});
+
 test('a controlled agent nominates nothing, and takes the pair that the far side nominates once it works', () => {
   for (const isEarly of [false, true]) {
     const { clock, checks, sent, found, answer } = beside(true);

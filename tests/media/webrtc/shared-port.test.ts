@@ -184,7 +184,14 @@ test('it is bound with a buffer for many calls, also by the thread that holds so
   const relayed = new RelayedSockets({ port: port2, clock: systemClock, most: 10 });
   try {
     await relayed.bind('127.0.0.1', 7001);
-    await new SharedPort({ clock: systemClock, sockets: relayed, address: '127.0.0.1', port, drainMs: 1 }).open();
+    await new SharedPort({
+      clock: systemClock,
+      sockets: relayed,
+      address: '127.0.0.1',
+      port,
+      drainMs: 1,
+      bufferBytes: 4_194_304,
+    }).open();
     assert.equal(asked, [undefined, 4_194_304]);
   } finally {
     close();

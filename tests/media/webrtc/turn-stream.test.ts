@@ -14,7 +14,7 @@ const test = suite('a connection to a TURN server');
 
 const account = {
   ...{ address: '127.0.0.1', username: 'desk', password: 'north wind', secret: '' },
-  ...{ messageBytes: 4096, unsentBytes: 262_144 },
+  ...{ messageBytes: 4096, unsentBytes: 262_144, permissions: 16 },
 };
 const message = writeMessage(0x0101, Buffer.alloc(12, 7), [[6, Buffer.from('desk')]]);
 const channelData = (text: string) => {

@@ -21,7 +21,7 @@ type Address = { address: string; port: number };
 
 const server = {
   ...{ address: '192.0.2.7', port: 3478, username: 'desk', password: 'north wind', secret: '' },
-  ...{ messageBytes: 4096, unsentBytes: 262_144 },
+  ...{ messageBytes: 4096, unsentBytes: 262_144, permissions: 16 },
 };
 const relayed: Address = { address: '203.0.113.7', port: 50_000 };
 const mapped: Address = { address: '198.51.100.1', port: 4000 };
