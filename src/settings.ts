@@ -126,11 +126,7 @@ export const mediaSettings = (
       certificate,
       handshakeMs: config.media.webrtc.handshake_timeout * 1000,
       consentMs: config.media.webrtc.consent_timeout * 1000,
-      gathering: gatheringTerms(config.media.webrtc.gathering, {
-        name: config.media.webrtc.gathering.turn_name,
-        authorities,
-        candidates: config.media.webrtc.candidates,
-      }),
+      gathering: gatheringTerms(config.media.webrtc, { name: config.media.webrtc.gathering.turn_name, authorities }),
       udpPort: config.media.webrtc.udp_port,
       udpBufferBytes: config.media.webrtc.udp_buffer,
     },

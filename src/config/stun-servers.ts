@@ -23,26 +23,14 @@ type Terms = {
 const usualPorts = { stun: 3478, tls: 5349 };
 
 /** What the certificate of a TURN server has to have: its name, '' for its address, and authorities in PEM, else those of Node. */
-type Certified = {
-  readonly name: string;
-  readonly authorities: readonly string[] | undefined;
-  /** `media.webrtc.candidates`. */
-  readonly candidates: number;
-};
+type Certified = { readonly name: string; readonly authorities: readonly string[] | undefined };
 
 /** Servers that tell or lend addresses to calls of browsers; undefined without any. */
 export function gatheringTerms(
-  {
-    stun,
-    turn,
-    turn_name: _,
-    wait,
-    message: messageBytes,
-    unsent: unsentBytes,
-    ...account
-  }: Config['media']['webrtc']['gathering'],
-  { name, authorities, candidates }: Certified,
+  { gathering, candidates }: Pick<Config['media']['webrtc'], 'gathering' | 'candidates'>,
+  { name, authorities }: Certified,
 ): Terms | undefined {
+  const { stun, turn, turn_name: _, wait, message: messageBytes, unsent: unsentBytes, ...account } = gathering;
   const place = turnPlace(turn);
   if (stun === '' && turn === '') return undefined;
   return {

@@ -95,8 +95,7 @@ export class MediaEngine {
     this.#options = options;
     const { config, clock, sockets, random32, report, place = { at: 0, of: 1 }, hit = uncounted } = options;
     this.#ports = new PortPool({
-      ...{ clock, sockets, random32, share: place, hit, browserPort: config.webrtc?.udpPort },
-      browserBufferBytes: config.webrtc?.udpBufferBytes,
+      ...{ clock, sockets, random32, share: place, hit, browsers: config.webrtc },
       ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
     this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });

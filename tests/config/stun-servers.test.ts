@@ -6,9 +6,10 @@ const none = {
   ...{ stun: '', turn: '', turn_name: '', username: '', password: '', secret: '', wait: 1 },
   ...{ message: 4096, unsent: 262_144 },
 };
-const nobody = { name: '', authorities: undefined, candidates: 16 };
+const terms = (gathering: Partial<typeof none>, name = '', authorities?: string[]) =>
+  gatheringTerms({ gathering: { ...none, ...gathering }, candidates: 20 }, { name, authorities });
 const placeOf = (turn: string) => {
-  const { address, port, transport } = gatheringTerms({ ...none, turn }, nobody)?.turn ?? {};
+  const { address, port, transport } = terms({ turn })?.turn ?? {};
   return [address, port, transport];
 };
 
@@ -25,22 +26,16 @@ test('a TURN server is an address, or a URI that says how it is reached', () => 
 });
 
 test('there are terms where there is a server, with what its certificate has to say', () => {
-  assert.is(gatheringTerms(none, nobody), undefined);
+  assert.is(terms({}), undefined);
   const account = { username: 'desk', password: 'north wind', secret: '' };
-  assert.equal(
-    gatheringTerms(
-      { ...none, ...account, turn: 'turns:192.0.2.1', stun: '192.0.2.2' },
-      { name: 'a.example', authorities: ['PEM'], candidates: 20 },
-    ),
-    {
-      waitMs: 1000,
-      stun: { address: '192.0.2.2', port: 3478 },
-      turn: {
-        ...{ address: '192.0.2.1', port: 5349, transport: 'tls', name: 'a.example', authorities: ['PEM'] },
-        ...{ ...account, messageBytes: 4096, unsentBytes: 262_144, permissions: 20 },
-      },
+  assert.equal(terms({ ...account, turn: 'turns:192.0.2.1', stun: '192.0.2.2' }, 'a.example', ['PEM']), {
+    waitMs: 1000,
+    stun: { address: '192.0.2.2', port: 3478 },
+    turn: {
+      ...{ address: '192.0.2.1', port: 5349, transport: 'tls', name: 'a.example', authorities: ['PEM'] },
+      ...{ ...account, messageBytes: 4096, unsentBytes: 262_144, permissions: 20 },
     },
-  );
+  });
 });
 
 test.run();

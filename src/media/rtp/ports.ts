@@ -21,10 +21,8 @@ type PortPoolOptions = {
   drainMs: number;
   /** 32 random bits, unpredictable to others. */
   random32: () => number;
-  /** The UDP port that sessions of browsers share; 0 or left out: each has a pair of its own. */
-  browserPort?: number | undefined;
-  /** Its kernel buffer, in octets; left out: that of the system. */
-  browserBufferBytes?: number | undefined;
+  /** The UDP port that sessions of browsers share, and its kernel buffer in octets; no port: each has a pair of its own. */
+  browsers?: { readonly udpPort?: number; readonly udpBufferBytes?: number } | undefined;
   hit?: LimitHit | undefined;
 };
 
@@ -55,7 +53,7 @@ export class PortPool {
 
   constructor(options: PortPoolOptions) {
     this.#options = options;
-    const { browserPort: port = 0, browserBufferBytes: bufferBytes } = options;
+    const { udpPort: port = 0, udpBufferBytes: bufferBytes } = options.browsers ?? {};
     if (port > 0) this.#shared = new SharedPort({ ...options, port, bufferBytes });
     this.#firstEven = options.range.first + (options.range.first % 2);
     this.#pairsInRange = Math.max(0, Math.floor((options.range.last - this.#firstEven + 1) / 2));
@@ -68,8 +66,7 @@ export class PortPool {
 
   /** The ports of a session. @throws Error as {@link acquire} and {@link acquireAt}, or when the shared one cannot be bound. */
   async take({ port, gathers }: Wanted): Promise<PortPair> {
-    const { browserPort } = this.#options;
-    if (this.#shared && (port === undefined ? gathers : port === browserPort)) {
+    if (this.#shared && (port === undefined ? gathers : port === this.#options.browsers?.udpPort)) {
       const rtp = await this.#shared.open();
       // RTCP has the port of RTP.
       return { rtp, rtcp: rtp };
@@ -117,7 +114,7 @@ export class PortPool {
 
   /** Takes a pair back. */
   release(pair: PortPair): void {
-    if (pair.rtp.port === this.#options.browserPort) pair.rtp.close();
+    if (pair.rtp.port === this.#options.browsers?.udpPort) pair.rtp.close();
     if (!this.#taken.delete(pair.rtp.port)) return;
     pair.rtp.listen(undefined);
     pair.rtcp.listen(undefined);

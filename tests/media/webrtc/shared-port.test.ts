@@ -225,7 +225,7 @@ test('the pool gives browsers the port, also after a loss, and others a pair', a
   const [clock, network] = [new ManualClock(0), new FakeNetwork()];
   const pool = new PortPool({
     ...{ clock, sockets: network, address: '127.0.0.1', range: { first: 8000, last: 8001 }, drainMs: 500 },
-    ...{ random32: () => 0, browserPort: port },
+    ...{ random32: () => 0, browsers: { udpPort: port } },
   });
   const pairs = [await pool.take({ gathers: true }), await pool.take({ port }), await pool.take({})];
   assert.equal(
