@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
+import { Listeners } from '../support/listeners.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -329,5 +330,27 @@ for (const [node, place] of [
     },
     { replicate: true, take_over_after: 0.6, take_over_silent_after: 0 },
   );
+
+withNodes('90 listeners at three nodes hear one talker over two links', 'b', async (world) => {
+  const { app } = world;
+  const far = await Listeners.open();
+  try {
+    await app.ok<Bridge>('POST', '/bridges?bridgeId=a~room');
+    const nodes = Array.from({ length: 91 }, (_, at) => 'abc'[at % 3]!);
+    const [talker, ...listeners] = await Promise.all(nodes.map((node) => far.enter(app, node)));
+    const ids = [talker!, ...listeners].map(({ id }) => id);
+    await app.ok('POST', `/bridges/a~room/addChannel?channel=${ids.join()}`);
+    assert.equal((await world.members('a~room')).sort(), ids.sort());
+    await world.links({ a: 2, b: 1, c: 1 });
+    far.talk(talker!.port);
+    far.count(listeners.map(({ port }) => port));
+    await untilAsked(
+      async () => far.heard.every(({ packets, silent }) => packets - silent > 50),
+      () => `not all hear the talker: ${JSON.stringify(far.heard)}`,
+    );
+  } finally {
+    far.close();
+  }
+});
 
 bridges.run();
