@@ -57,7 +57,8 @@ const phonesHere =
   };
 
 /** The phones of this node, for others. */
-function phonesFor(state: State, { nodeFlows }: Network, sip: SipDriver): PhonesHere {
+function phonesFor(state: State, { nodeFlows }: Network, sip: SipDriver, { meeting }: CallControl): PhonesHere {
+  const { transfers } = meeting;
   const isOnline = phonesHere(state);
   return {
     isOnline: (endpoint) => isOnline(endpoint) === true,
@@ -65,6 +66,8 @@ function phonesFor(state: State, { nodeFlows }: Network, sip: SipDriver): Phones
       sip.registeredPlaces(asked, (target) => nodeFlows?.through(target, asked.node, asked.endpoint) ?? target),
     send: async (peer, bytes) => nodeFlows?.send(peer as Target, Buffer.from(bytes)),
     moved: (phone) => sip.movedAway(phone as Moved),
+    call: (named) => transfers.callSeen(sip.channelOf(named) ?? ''),
+    endCall: transfers.endCall,
     take: (peer, bytes) => nodeFlows?.take(peer as Target, Buffer.from(bytes)),
   };
 }
@@ -121,7 +124,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     isHere: objectsHere(calls),
     hasChannel: (channel) => channels.findByIdOrName(channel) !== undefined,
     chosenIds: () => chosenHere(calls),
-    phones: phonesFor(state, network, sip),
+    phones: phonesFor(state, network, sip, calls),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},
     narrowOf: (user) => narrowOf(user as HttpUser, owners),
     readiness() {

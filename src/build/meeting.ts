@@ -55,6 +55,11 @@ export function buildMeeting(
     callsBack: config.sip.transfers.call_back,
     byeTimeoutMs: config.sip.transfers.bye_timeout * 1000,
     policy,
+    beyond: cluster && {
+      find: cluster.phones.call,
+      enter: async (bridge, channel) => bridgeOperations.addChannel(bridge, { channel: [channel] }),
+      end: (call) => void cluster.phones.endCall(call),
+    },
   });
   createForwarding({ channels, facts, dialSessions, applications, objectOwnership, log });
   createReplacing({ channels, facts, swaps, log });

@@ -1,6 +1,8 @@
-import type { BridgeEntry } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, isPart } from '../actors/bridge-entry.ts';
 import { ownCallPolicy } from '../actors/call-policy.ts';
+import { snapshotOf } from '../actors/channel-entry.ts';
 import type { TransferContext, TransferFact } from '../machines/transfer.ts';
+import type { TransferResult } from '../models/transfer.ts';
 import { joinCalls } from './joining.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, partyTopics } from './transfer-events.ts';
 import type { TransferEntry, TransfersOptions, TransferTable } from './transfer-table.ts';
@@ -15,6 +17,53 @@ const publishMerged = (
     event: { type: 'BridgeMerged', bridge: bridges.model(into), bridge_from: bridges.model(from) },
     topics: [...into.topics, ...from.topics],
   });
+
+/**
+ * Joins the calls of a transferor whose second one is at another node of the cluster: its far side enters the bridge of
+ * the first. Both far sides have to be in applications.
+ */
+function createJoiningElsewhere(
+  { beyond, bridges, channels, log }: TransfersOptions,
+  { transfers, send }: TransferTable,
+) {
+  /** Only a channel in an application may enter a bridge of another node. */
+  const bridgeOf = (transferer: string): BridgeEntry | undefined => {
+    const bridge = bridges.bridgeOf(transferer);
+    return bridge && !isPart(bridge) && bridges.snapshot(bridge).context.class === 'stasis' ? bridge : undefined;
+  };
+
+  const join = async (
+    entry: TransferEntry,
+    { id, transferer, request }: TransferContext,
+  ): Promise<{ status: number; result: TransferResult } | undefined> => {
+    const [, endpoint = ''] = snapshotOf(channels.find(transferer)!).context.endpoint ?? [];
+    const bridge = bridgeOf(transferer);
+    const call = request.replaces && (await beyond?.find({ endpoint, ...request.replaces }));
+    if (!call) return { status: 481, result: 'Fail' };
+    const [peer, ...more] = call.others;
+    entry.joining = {
+      ...{ first: entry.party, second: { ...call, ...(peer && more.length === 0 && { peer }) } },
+      destination: bridge ? { destination_type: 'bridge', destination_bridge: bridge.id } : nowhere.destination,
+    };
+    if (!bridge || !peer || more.length > 0) return { status: 603, result: 'Invalid' };
+    // The transferee may have left meanwhile.
+    if (!transfers.has(id)) return undefined;
+    await beyond?.enter(bridge.id, peer.id);
+    beyond?.end(call);
+    return undefined;
+  };
+
+  return (entry: TransferEntry, context: TransferContext): void => {
+    const { id } = context;
+    join(entry, context).then(
+      (refused) => send(id, refused ? { type: 'parties.refused', ...refused } : { type: 'parties.joined' }),
+      (error) => {
+        log.info({ transfer: id, error }, 'a call of another node could not be joined');
+        send(id, { type: 'parties.refused', status: 603, result: 'Invalid' });
+      },
+    );
+  };
+}
 
 /** Effects of the transfer chart that join the parties, and the events of a transfer. */
 export function createTransferJoining(options: TransfersOptions, table: TransferTable) {
@@ -35,6 +84,8 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
     }
   });
 
+  const joinElsewhere = createJoiningElsewhere(options, table);
+
   /** Effect: makes one call of both calls of the transferor. */
   const join = (context: TransferContext): void => {
     const { id, transferer, request, consults } = context;
@@ -42,6 +93,7 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
     const entry = transfers.get(id);
     if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
+    if (options.beyond && request.replaces?.channelId === undefined) return void joinElsewhere(entry, context);
     const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, swaps });
     entry.joining = {

@@ -1,6 +1,7 @@
+import { isPart } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { CallPolicy } from '../actors/call-policy.ts';
-import type { ChannelEntry, ChannelFacts } from '../actors/channel-entry.ts';
+import { type ChannelEntry, type ChannelFacts, snapshotOf } from '../actors/channel-entry.ts';
 import type { ChannelViews } from '../actors/channel-views.ts';
 import type { Channels } from '../actors/channels.ts';
 import type { Actor, Runtime } from '../actors/spawn.ts';
@@ -9,7 +10,9 @@ import type { Dialplan } from '../dialplan/dialplan.ts';
 import type { Ids } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
+import { lifeOf } from '../machines/channel.ts';
 import type { TransferEvent, transferMachine } from '../machines/transfer.ts';
+import type { CallElsewhere, CallSeen, NamedCall } from '../models/call-elsewhere.ts';
 import type { TransferResult } from '../models/transfer.ts';
 import { Cause } from '../telephony/causes.ts';
 import type { Consultations } from './consultations.ts';
@@ -30,6 +33,16 @@ export type TransferEntry = {
   /** Gets progress reports instead of the technology. */
   notify: Notify | undefined;
   unwatch: (() => void)[];
+};
+
+/** The other nodes of a cluster, as far as transfers name calls there. */
+type CallsBeyond = {
+  /** The call that a transfer names; undefined if no node has it. It never rejects. */
+  find(named: NamedCall): Promise<CallElsewhere | undefined>;
+  /** Lets a channel of another node enter a bridge of this one. @throws (rejects) AriError */
+  enter(bridgeId: string, channelId: string): Promise<void>;
+  /** Ends a call whose parties were put through here. */
+  end(call: CallElsewhere): void;
 };
 
 export type TransfersOptions = {
@@ -53,23 +66,44 @@ export type TransfersOptions = {
   /** Time that a transferor has to hang up once it knows the outcome, in ms. */
   byeTimeoutMs?: number;
   policy?: Pick<CallPolicy, 'events'>;
+  /** Left out: this server is on its own. */
+  beyond?: CallsBeyond | undefined;
 };
 
 /** The transfers that are under way. */
 export type TransferTable = ReturnType<typeof createTransferTable>;
 
-export function createTransferTable({ channels, bridges, swaps, views }: TransfersOptions) {
+export function createTransferTable({ channels, bridges, swaps, views, byeTimeoutMs = 0 }: TransfersOptions) {
   const transfers = new SlotMap<string, TransferEntry>();
+  const living = livingIn(channels);
   const send = (id: string, event: TransferEvent): void => transfers.get(id)?.actor.send(event);
+  const hangUp = (channel: ChannelEntry | undefined): void => {
+    if (channel) channels.tell(channel, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+  };
   return {
     transfers,
     send,
     fail: (id: string, status: number, result: TransferResult): void =>
       send(id, { type: 'target.failed', status, result }),
     /** A channel that is not ending. */
-    living: livingIn(channels),
-    hangUp(channel: ChannelEntry | undefined): void {
-      if (channel) channels.tell(channel, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+    living,
+    hangUp,
+    /** Ends a call of a phone, which has some time to do it itself. */
+    endCall(channel: ChannelEntry | undefined): void {
+      channel?.leg.expectEnd?.(byeTimeoutMs);
+      hangUp(channel);
+    },
+    /** An answered call that a transfer at another node of the cluster names. */
+    callSeen(channelId: string): CallSeen | undefined {
+      const channel = living(channelId);
+      if (!channel || lifeOf(snapshotOf(channel)) !== 'up') return undefined;
+      const bridge = bridges.bridgeOf(channelId);
+      const isWhole = bridge && bridge.guests.size === 0 && !isPart(bridge);
+      return {
+        channel: views.model(channel),
+        ...(bridge && { bridge: bridges.model(bridge) }),
+        others: isWhole ? swaps.othersWith(channel).map(views.model) : [],
+      };
     },
     /** The transfers that a channel asked for. */
     of: (channelId: string): TransferActor[] =>

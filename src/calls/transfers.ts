@@ -5,6 +5,7 @@ import { type Beginning, spawn } from '../actors/spawn.ts';
 import { onFirstUse } from '../lib/on-first-use.ts';
 import { ownVariable } from '../machines/channel-setup.ts';
 import { refuseTransferCommand, type TransferContext, transferMachine } from '../machines/transfer.ts';
+import type { CallSeen } from '../models/call-elsewhere.ts';
 import { AriError } from '../models/errors.ts';
 import { type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
 import { type KeyTransferor, type Notify, readTransferState } from './transfer-calls.ts';
@@ -38,6 +39,10 @@ export interface Transfers {
    *   transferStatesRequired, transferStatesInvalid, channelInvalidState (it is carried out here).
    */
   transferProgress(channelId: string, request: { states?: string | undefined }): void;
+  /** An answered call that a transfer at another node of the cluster names. */
+  callSeen(channelId: string): CallSeen | undefined;
+  /** Ends a call whose parties were put through at another node: the phone has some time to do it itself. */
+  endCall(channelId: string): void;
   dump(): TransferDump[];
   /** Takes transfers up again, after the channels and bridges they are about. */
   restore(dumps: readonly TransferDump[]): void;
@@ -53,8 +58,8 @@ type Parts = {
 
 /** Binds the effects of the transfer chart. */
 function bindEffects(options: TransfersOptions, { table, watch, joining, tellTransferer }: Parts) {
-  const { channels, swaps, consultations, byeTimeoutMs = 0 } = options;
-  const { living, hangUp } = table;
+  const { channels, swaps, consultations } = options;
+  const { living, hangUp, endCall } = table;
   const dialing = createTransferDialing(options, table, watch);
 
   /** The transferees, with the transferor's replacement. */
@@ -76,10 +81,9 @@ function bindEffects(options: TransfersOptions, { table, watch, joining, tellTra
       alertTransferees: ({ context }) => alert(context, 'ring'),
       calmTransferees: ({ context }) => alert(context, 'ringStop'),
       endTransferer: ({ context: { transferer, request, byKeys } }) => {
-        for (const channel of [living(transferer), living(request.replaces?.channelId ?? '')]) {
-          if (!byKeys) channel?.leg.expectEnd?.(byeTimeoutMs);
-          hangUp(channel);
-        }
+        for (const channel of [living(transferer), living(request.replaces?.channelId ?? '')])
+          if (byKeys) hangUp(channel);
+          else endCall(channel);
       },
       callBack: ({ context }) => dialing.callBack(context),
       abandonCallBack: ({ context }) => dialing.abandon(context.callBack?.channelId),
@@ -126,7 +130,8 @@ function createStart(options: TransfersOptions, parts: Parts): Start {
 }
 
 /** Dump and restore of all transfers. */
-function createSaved({ channels, bridges }: TransfersOptions, { table, watch }: Parts, start: Start) {
+function createSaved({ channels, bridges }: TransfersOptions, parts: Parts, start: Start) {
+  const { table, watch } = parts;
   const { transfers, partyOf } = table;
   return {
     dump: (): TransferDump[] => [...transfers.values()].map(({ actor }) => actor.dump() as TransferDump),
@@ -141,7 +146,10 @@ function createSaved({ channels, bridges }: TransfersOptions, { table, watch }: 
         // If none could be restored, their ends are reported.
         if (!seen) continue;
         start(id, partyOf(seen), { from });
-        const { consults } = from.context;
+        const { consults, request } = from.context;
+        // The answer of the other node is lost.
+        if (from.value === 'joining' && request.replaces && !request.replaces.channelId)
+          parts.joining.join(from.context);
         watch.bridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
         if (target) watch.target(id, target);
         if (returning) watch.callBack(id, returning);
@@ -224,6 +232,8 @@ export function createTransfers(options: TransfersOptions): Transfers {
       actor.send({ type });
     },
 
+    callSeen: table.callSeen,
+    endCall: (channelId) => table.endCall(table.living(channelId)),
     ...createSaved(options, parts, start),
 
     get size() {

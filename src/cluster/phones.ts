@@ -1,4 +1,5 @@
 import type { Logger } from '../lib/log.ts';
+import type { CallElsewhere, CallSeen, NamedCall } from '../models/call-elsewhere.ts';
 import { reasons } from './forwards.ts';
 import { readFrame, writeFrame } from './frame.ts';
 import { type ClusterLink, LinkError } from './link.ts';
@@ -16,6 +17,10 @@ export type PhonesHere = {
   take(peer: object, bytes: Uint8Array): void;
   /** A phone has registered at another node. */
   moved(phone: object): void;
+  /** An answered call here that a transfer at another node names, if its transferor may transfer it. */
+  call(named: NamedCall): CallSeen | undefined;
+  /** Ends a call whose parties were put through at another node. */
+  endCall(channel: string): void;
 };
 
 /** The phones of other nodes. */
@@ -33,6 +38,10 @@ export interface Phones {
   ): Promise<string[]>;
   /** Has another node send a message to a peer, or take one. It never rejects. @returns why not, for people */
   carry(what: 'send' | 'take', to: { node: string; peer: object }, bytes: Uint8Array): Promise<string | undefined>;
+  /** The call of another node that a transfer names; undefined if none that answers has it. It never rejects. */
+  call(named: NamedCall): Promise<CallElsewhere | undefined>;
+  /** Ends a call of another node whose parties were put through here. It never rejects. */
+  endCall(call: Pick<CallElsewhere, 'node' | 'channel'>): Promise<void>;
   /** Tells all other nodes that a phone has registered here. */
   tellMoved(phone: object): void;
   /** Whether there is such a node. */
@@ -117,6 +126,17 @@ export function createPhones(options: PhonesOptions): Phones {
         pending--;
       }
     },
+    async call(named) {
+      const asked = askAll({ kind: 'call', named }, (node, answer): CallElsewhere | undefined => {
+        const call = answer?.['call'] as CallSeen | undefined;
+        return call && { ...call, node };
+      });
+      return (await Promise.all(asked)).find((call) => call !== undefined);
+    },
+    async endCall({ node, channel }) {
+      // Without an answer the phone ends it: it knows that its transfer is over.
+      await askProcess(node, writeFrame({ kind: 'end', channel: channel.id })).catch(() => {});
+    },
     tellMoved: (phone) => void link.publish(subject, writeFrame({ node: name, phone })),
     isNode: (node) => members.find(node) !== undefined,
   };
@@ -128,7 +148,7 @@ export async function answerPhones(
   here: PhonesHere,
   log: Pick<Logger, 'error'>,
 ): Promise<Uint8Array | undefined> {
-  const { kind, node, endpoint, number, peer } = head;
+  const { kind, node, endpoint, number, peer, named, channel } = head;
   try {
     switch (kind) {
       case 'phone':
@@ -143,6 +163,11 @@ export async function answerPhones(
       }
       case 'take':
         here.take(peer as object, body);
+        return writeFrame({});
+      case 'call':
+        return writeFrame({ call: here.call(named as NamedCall) });
+      case 'end':
+        here.endCall(String(channel));
         return writeFrame({});
       default:
         return undefined;

@@ -117,6 +117,9 @@ const transfer = setup({
     mayHangUp: ({ context }) => context.callBack !== undefined && context.hangupTimeMs !== undefined,
     hasHungUp: ({ event }) => event.type === 'transferer.left' && event.hungUp === true,
     isAttended: ({ context }) => context.request.replaces !== undefined,
+    /** The other call of the transferor is not at this node. */
+    isElsewhere: ({ context: { request } }) =>
+      request.replaces !== undefined && request.replaces.channelId === undefined,
     consults: ({ context }) => context.consults !== undefined,
   },
   delays: {
@@ -235,7 +238,11 @@ export const transferMachine = transfer.createMachine({
             event.type === 'parties.early' ? { context: event.context, extension: event.extension } : {},
           ),
         },
-        'transferer.left': 'failed',
+        'transferer.left': [
+          // The other node may take a moment; the transferee is not to lose the target for that.
+          { guard: 'isElsewhere', actions: [] },
+          { target: 'failed' },
+        ],
         'transferees.left': { target: 'failed', actions: told(487) },
       },
     },
@@ -364,7 +371,7 @@ export function refuseTransferCommand(
 export const transferExpectations: Expectations<TransferSnapshot['value']> = {
   offered: { atMost: 60_000, waitsFor: 'the application to report the progress of the transfer' },
   progressing: { atMost: 120_000, waitsFor: 'the application to report the result of the transfer' },
-  joining: { atMost: 2_000, waitsFor: 'the parties to be joined' },
+  joining: { atMost: 15_000, waitsFor: 'the parties to be joined, by another node if the other call is there' },
   dialing: { atMost: 60_000, waitsFor: 'a response from the target' },
   ringing: { atMost: 120_000, waitsFor: 'the target to answer' },
   handedOver: { atMost: 120_000, waitsFor: 'the target to answer' },

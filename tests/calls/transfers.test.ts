@@ -567,6 +567,20 @@ test('a transfer that is saved goes on where it was', async () => {
   assert.equal([later.bridges.get('b1').channels, later.transfers.size], [['alice', target], 0]);
 });
 
+test('a transfer that waited for another node asks again when it is restored', async () => {
+  const { bob, told, owners, transfers } = await bridged();
+  bob.report({ type: 'leg.transferAsked', transfer: request() });
+  const dump = takeSnapshot(owners);
+  const [saved] = dump.transfers!;
+  const replaces = { protocolId: 'call-2', localTag: '1', remoteTag: '2' };
+  const waiting = { ...saved!, id: 't9', value: 'joining' };
+  waiting.context = { ...saved!.context, id: 't9', request: request({ id: '3', replaces }) };
+  transfers.restore([waiting]);
+  await settled();
+  // This server is on its own: there is no such call.
+  assert.ok(told(bob.calls).includes('transfer 3: 481'), told(bob.calls).join());
+});
+
 test('a transfer whose channels are gone is not restored', async () => {
   const { bob, leg, transfers, channels } = await dialed();
   bob.report({ type: 'leg.transferAsked', transfer: request() });

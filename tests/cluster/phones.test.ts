@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { readFrame } from '../../src/cluster/frame.ts';
 import { upWait } from '../../src/cluster/link.ts';
 import { answerPhones, createPhones, type PhonesHere } from '../../src/cluster/phones.ts';
+import type { CallSeen } from '../../src/models/call-elsewhere.ts';
 import { ClusterHub } from '../support/cluster-hub.ts';
 import { silentLog } from '../support/log.ts';
 import { ManualClock } from '../support/manual-clock.ts';
@@ -32,6 +33,7 @@ function nodeA(known: Record<string, { epoch?: string; state?: 'away' | 'member'
 function serve(hub: ClusterHub, name: string, epoch: string, here: Partial<PhonesHere> = {}): void {
   const all: PhonesHere = {
     ...{ isOnline: () => false, places: () => [], send: async () => undefined, take() {}, moved() {} },
+    ...{ call: () => undefined, endCall() {} },
     ...here,
   };
   hub.link().serve(subjectOf(name, epoch), async (data) => (await answerPhones(readFrame(data)!, all, silentLog))!);
@@ -121,6 +123,31 @@ phones('a link is waited for until it is up, and not longer than it may be', asy
   await one;
   link.become('up');
   await other;
+});
+
+phones('the call that a transfer names is found at the node that has it, and ended there', async () => {
+  const node = nodeA({ b: { epoch: '1' }, c: { epoch: '1' }, d: { epoch: '1' } });
+  const { hub } = node;
+  const named = { endpoint: 'dave', protocolId: 'call-1', localTag: '1', remoteTag: '2' };
+  const seen = { channel: { id: 'c~1' }, others: [] } as unknown as CallSeen;
+  const ended: string[] = [];
+  const asked: object[] = [];
+  serve(hub, 'b', '1');
+  serve(hub, 'c', '1', {
+    call(about) {
+      asked.push(about);
+      return about.protocolId === 'call-1' ? seen : undefined;
+    },
+    endCall: (channel) => void ended.push(channel),
+  });
+  hub.silent.add(subjectOf('d', '1'));
+  const call = await node.phones.call(named);
+  assert.equal([call, asked], [{ ...seen, node: 'c' }, [named]]);
+  await node.phones.endCall(call!);
+  assert.equal(ended, ['c~1']);
+  assert.is(await node.phones.call({ ...named, protocolId: 'call-2' }), undefined);
+  await node.phones.endCall({ ...call!, node: 'd' });
+  await node.phones.endCall({ ...call!, node: 'unknown' });
 });
 
 phones.run();

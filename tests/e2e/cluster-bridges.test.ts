@@ -353,4 +353,60 @@ withNodes('90 listeners at three nodes hear one talker over two links', 'b', asy
   }
 });
 
+/** A party that talks to dave at node a, and the call of dave that asks alice at node b. */
+async function consulting(world: World) {
+  const { app } = world;
+  const [bob, dave, alice] = [
+    await world.caller('bob', 'a'),
+    await world.caller('dave', 'a'),
+    await world.caller('alice', 'b'),
+  ];
+  const asking = await world.caller('dave', 'b');
+  for (const [id, ...members] of [
+    ['a~first', bob, dave],
+    ['b~second', asking, alice],
+  ] as const) {
+    await app.ok('POST', `/bridges?bridgeId=${id}`);
+    assert.is((await world.add(id, ...members)).status, 204);
+  }
+  return { bob, dave, alice, asking };
+}
+
+const referTo = ({ phone }: Caller): string => `<sip:1001@127.0.0.1?Replaces=${phone.replaces()}>`;
+
+withNodes('an attended transfer whose second call is at another node', 'c', async (world) => {
+  const { app } = world;
+  const { bob, dave, alice, asking } = await consulting(world);
+  const transferred = app.waitFor('BridgeAttendedTransfer');
+  assert.is(await dave.phone.refer(referTo(asking)), 202);
+  const event = await transferred;
+  assert.equal(
+    [event.result, event.destination_bridge, event.transferee?.id, event.transfer_target?.id],
+    ['Success', 'a~first', bob.id, alice.id],
+  );
+  assert.equal([event.transferer_first_leg.id, event.transferer_second_leg.id], [dave.id, asking.id]);
+  await world.hearEachOther(bob, alice);
+  await Promise.all([dave.phone.over(), asking.phone.over()]);
+  assert.equal((await world.members('a~first')).sort(), [alice.id, bob.id].sort());
+  assert.equal(await world.members('b~second'), []);
+});
+
+withNodes('an attended transfer that names a call which no node has, or may be taken', 'c', async (world) => {
+  const { bob, dave, alice, asking } = await consulting(world);
+  const notified = (): string[] => dave.phone.notified.map(({ fragment }) => fragment.split(' ')[1] ?? '');
+  assert.is(await dave.phone.refer('<sip:1001@127.0.0.1?Replaces=nowhere%3Bto-tag%3D1%3Bfrom-tag%3D2>'), 202);
+  await untilAsked(
+    async () => notified().includes('481'),
+    () => JSON.stringify(notified()),
+  );
+  // The call of alice is none of dave.
+  assert.is(await dave.phone.refer(referTo(alice)), 202);
+  await untilAsked(
+    async () => notified().filter((line) => line === '481').length === 2,
+    () => JSON.stringify(notified()),
+  );
+  await world.hearEachOther(bob, dave);
+  await world.hearEachOther(alice, asking);
+});
+
 bridges.run();

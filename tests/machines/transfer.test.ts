@@ -13,7 +13,7 @@ import { Cause } from '../../src/telephony/causes.ts';
 import { chartSamples } from '../support/chart-samples.ts';
 import { afterDelay, assertCovered, coverChart, delaysIn } from '../support/charts.ts';
 
-const [blind, client, calledBack, consulting, attended, hasty, hastyAttended] = chartSamples.find(
+const [blind, client, calledBack, consulting, attended, hasty, hastyAttended, elsewhere] = chartSamples.find(
   ({ machine }) => machine.id === 'transfer',
 )!.inputs as TransferInput[];
 
@@ -232,13 +232,26 @@ chart('two calls are not joined whose parties have gone', () => {
   assert.equal(after(attended, event('transferer.left')), ['failed']);
 });
 
+chart('a call of another node is joined though the transferor has hung up meanwhile', () => {
+  assert.equal(after(elsewhere), ['joining', 'joinParties']);
+  const left = event('transferer.left');
+  assert.equal(after(elsewhere, left), ['joining']);
+  assert.equal(after(elsewhere, left, event('parties.joined')), [
+    ...['completed', 'BridgeAttendedTransfer Success', 'tellTransferer 200', 'endTransferer'],
+  ]);
+  assert.equal(after(elsewhere, left, event('transferees.left')), ['failed', 'tellTransferer 487']);
+  // Without another call there is nothing to wait for.
+  assert.equal(after(consulting, event('target.answered'), left), ['joining', 'joinParties']);
+  assert.equal(after(consulting, event('target.answered'), left, left), ['failed']);
+});
+
 chart('every state and every transition is reached', () => {
   const { inputs, events } = chartSamples.find(({ machine }) => machine === transferMachine)!;
   const coverage = coverChart(transferMachine, {
     inputs: inputs as TransferInput[],
     events: events as TransferEvent[],
-    key: ({ context: { handling, extension, callBack, consults, hangupTimeMs } }) => [
-      ...[handling, extension, callBack?.channelId, consults?.bridgeId, hangupTimeMs],
+    key: ({ context: { handling, extension, callBack, consults, hangupTimeMs, request } }) => [
+      ...[handling, extension, callBack?.channelId, consults?.bridgeId, hangupTimeMs, request.replaces?.channelId],
     ],
   });
   assertCovered(transferMachine, coverage);

@@ -100,7 +100,8 @@ const transferInput = (change: Partial<InputFrom<typeof transferMachine>>): Inpu
 });
 
 const consults = { bridgeId: 'b2', waitingIn: 'b1' };
-const attendedRequest = { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } };
+const elsewhereRequest = { ...transferRequest, replaces: { protocolId: 'x', localTag: '1', remoteTag: '2' } };
+const attendedRequest = { ...elsewhereRequest, replaces: { ...elsewhereRequest.replaces, channelId: 'c2' } };
 const callBack = { channelId: 'c10', target: 'PJSIP/bob' };
 
 const visit = { position, args: ['a'] };
@@ -415,6 +416,7 @@ export const chartSamples: readonly ChartSamples[] = [
       transferInput({ request: attendedRequest }),
       transferInput({ callBack, hangupTimeMs: 500 }),
       transferInput({ callBack, hangupTimeMs: 500, request: attendedRequest }),
+      transferInput({ request: elsewhereRequest }),
     ],
     events: [
       ...plain('client.progress', 'client.answered', 'client.unavailable', 'client.declined'),

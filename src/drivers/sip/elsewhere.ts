@@ -1,9 +1,11 @@
 import { guarded } from '../../lib/guard.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { NamedCall } from '../../models/call-elsewhere.ts';
 import { locate } from '../../sip/dialog/locate.ts';
 import type { Target } from '../../sip/transport/transport.ts';
 import type { Endpoints } from './endpoints.ts';
 import type { LegCoreOptions } from './leg-data.ts';
+import { transferableChannel } from './replacing.ts';
 import { firstElsewhere, numbered, type Resolved } from './resource.ts';
 import type { Destination, Moved, PlacesElsewhere, Services } from './services.ts';
 
@@ -70,10 +72,11 @@ function registeredPlaces(
 }
 
 /** What other nodes ask about the phones of this one. `remove` ends a binding. */
-export const phonesForOthers = (
-  services: Pick<Services, 'bindings' | 'endpoints'>,
-  remove: (id: string) => void,
-): PhonesForOthers => ({
+export const phonesForOthers = (services: Services, remove: (id: string) => void): PhonesForOthers => ({
+  channelOf({ endpoint, protocolId: callId, localTag: toTag, remoteTag: fromTag }) {
+    const transferor = services.endpoints.named(endpoint);
+    return transferor && transferableChannel(services, transferor, { callId, toTag, fromTag });
+  },
   registeredPlaces: (asked, through) => registeredPlaces(services, asked, through),
   flowTo: services.bindings.flowTo,
   movedAway(moved) {
@@ -88,6 +91,8 @@ export interface PhonesForOthers {
     asked: { endpoint: string; number?: string | undefined },
     through: (target: Target) => Target,
   ): Destination[];
+  /** The channel of a call here that a transfer at another node names, if its transferor may transfer it. */
+  channelOf(named: NamedCall): string | undefined;
   /** The connection over which an endpoint has registered a URI. */
   readonly flowTo: Services['bindings']['flowTo'];
   /** A phone has registered at another node: what it had registered here ends. */
