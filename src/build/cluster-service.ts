@@ -13,6 +13,7 @@ import { markOf } from '../lib/ids.ts';
 import { takesCalls } from '../machines/lifecycle.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
 import type { Target } from '../sip/transport/transport.ts';
+import type { Tokens } from '../stores/tokens.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
@@ -98,10 +99,11 @@ type Serving = {
   sip: SipDriver;
   network: Network;
   owners: Parameters<typeof narrowOf>[1];
+  tokens: Pick<Tokens, 'share'>;
 };
 
 /** Begins to take part in the cluster, if there is one. */
-export function serveCluster(base: Base, state: State, { calls, app, sip, network, owners }: Serving): void {
+export function serveCluster(base: Base, state: State, { calls, app, sip, network, owners, tokens }: Serving): void {
   const { cluster, applications } = state;
   const { channels, meeting } = calls;
   const { clock, lifecycle } = base;
@@ -118,7 +120,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     const init = { method, headers, ...(!isGet && body !== undefined && { body }) };
     return app.request(new Request(`http://localhost${url}`, init), undefined, bindings);
   };
-  shareStates(state);
+  shareStates(state, tokens);
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),

@@ -5,6 +5,7 @@ import type { Mailbox } from '../models/mailbox.ts';
 import type { DeviceStates, SharedDevices } from '../stores/device-states.ts';
 import type { Endpoints } from '../stores/endpoints.ts';
 import type { Mailboxes } from '../stores/mailboxes.ts';
+import type { Tokens } from '../stores/tokens.ts';
 import type { GlobalVariables } from '../stores/variables.ts';
 
 /** Device states, mailboxes and global variables of the whole cluster. */
@@ -13,6 +14,7 @@ const partPrefix = 'device:';
 const setPrefix = 'set:';
 const mailboxPrefix = 'mailbox:';
 const globalPrefix = 'global:';
+const tokenPrefix = 'token:';
 
 /** The name behind a prefix; undefined for another key. */
 const nameIn = (key: string, prefix: string): string | undefined =>
@@ -50,10 +52,22 @@ type Shared = {
   globals: Pick<GlobalVariables, 'adopt' | 'dump'>;
 };
 
-/** Shares device states, mailboxes and global variables with the other nodes, if there is a cluster. */
-export function shareStates({ cluster, deviceStates, mailboxes, endpoints, globals }: Shared): void {
+/** The keys of tokens are their digests: a name may be used again. */
+const shareTokens = (states: Cluster['states'], tokens: Pick<Tokens, 'share'>) =>
+  tokens.share({
+    tell: (token) => states.set(tokenPrefix + token.digest, token),
+    know: (token) => states.know(tokenPrefix + token.digest, token),
+    forget: ({ digest }) => states.forget(tokenPrefix + digest),
+  });
+
+/** Shares device states, mailboxes, global variables and tokens with the other nodes, if there is a cluster. */
+export function shareStates(
+  { cluster, deviceStates, mailboxes, endpoints, globals }: Shared,
+  tokens: Pick<Tokens, 'share'>,
+): void {
   if (!cluster) return;
   const { states, registrations } = cluster;
+  const adoptToken = shareTokens(states, tokens);
   states.use({
     part(key, tells) {
       const device = nameIn(key, partPrefix);
@@ -67,6 +81,7 @@ export function shareStates({ cluster, deviceStates, mailboxes, endpoints, globa
       if (device !== undefined) deviceStates.adopt(device, (value ?? undefined) as DeviceStateWord | undefined);
       const global = nameIn(key, globalPrefix);
       if (global !== undefined) globals.adopt(global, typeof value === 'string' ? value : undefined);
+      if (nameIn(key, tokenPrefix) !== undefined) adoptToken(value);
       if (mailbox !== undefined) mailboxes.adopt(mailbox, (value ?? undefined) as Mailbox | undefined);
     },
     together: (key) => deviceStates.get(nameIn(key, partPrefix) ?? '').state,

@@ -83,7 +83,7 @@ export interface Cluster {
   /** The other nodes: those that can be asked, and those that are away. */
   others(): { asked: string[]; away: string[] };
   readonly phones: Phones;
-  readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'use'>;
+  readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'forget' | 'use'>;
   /** Which node holds each registration at a provider. */
   readonly registrations: RegistrationHolders & Pick<ClusterRegistrations, 'heard' | 'isGone'>;
   /** Whether a node is known to be away. */

@@ -53,6 +53,8 @@ export interface SharedStates {
   set(key: string, value: unknown): void;
   /** A value that is known from before, and older than any that is set. */
   know(key: string, value: unknown): void;
+  /** Lets a value go that every node finds out to be over by itself; nobody is told. */
+  forget(key: string): void;
   use(user: SharedUser): void;
   /** Takes a change of another node. */
   change(change: SharedChange): void;
@@ -145,6 +147,10 @@ class ClusterStates implements SharedStates {
 
   know(key: string, value: unknown): void {
     if (!this.#own.has(key)) this.#keep(key, value, 0);
+  }
+
+  forget(key: string): void {
+    this.#own.delete(key);
   }
 
   change({ node, epoch, revision, key, value, at, together }: SharedChange): void {

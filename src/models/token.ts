@@ -47,6 +47,8 @@ const KeptToken = Type.Object({
   /** When it was made and when it ends, in ms since the Unix epoch. */
   created: Type.Number(),
   expires: Type.Number(),
+  /** It was revoked: kept until it expires, so that no node of a cluster that was away brings it back. */
+  revoked: Type.Optional(Type.Boolean()),
 });
 export type KeptToken = Static<typeof KeptToken>;
 

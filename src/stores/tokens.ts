@@ -3,7 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { AriError } from '../models/errors.ts';
 import { isKeptToken, type KeptToken } from '../models/token.ts';
-import { openKeptMap } from './kept-map.ts';
+import { type KeptMap, openKeptMap } from './kept-map.ts';
 
 /** Settings; names and units as in the configuration's `http.tokens`. */
 export type TokenSettings = {
@@ -25,14 +25,26 @@ export interface Tokens {
    * Creates a token, and resolves with its secret once it is stored. @throws AriError tokenNameTaken, tooManyTokens,
    * storageFailed.
    */
-  make(token: Omit<KeptToken, 'digest' | 'created'>): Promise<{ secret: string; token: KeptToken }>;
+  make(token: Omit<KeptToken, 'digest' | 'created' | 'revoked'>): Promise<{ secret: string; token: KeptToken }>;
   /** Ends one; it is good for nothing from here on. @throws AriError tokenNotFound, storageFailed. */
   revoke(name: string): Promise<void>;
   /** Hears when one was revoked. */
   onRevoked(listener: (token: KeptToken) => void): void;
+  /** Shares them with other nodes. @returns what takes a token that was made or revoked at another node */
+  share(shared: SharedTokens): (token: unknown) => void;
   readonly size: number;
   close(): Promise<void>;
 }
+
+/** The tokens of a cluster. */
+type SharedTokens = {
+  /** One was made or revoked here. */
+  tell(token: KeptToken): void;
+  /** One that was kept from before. */
+  know(token: KeptToken): void;
+  /** One has expired: it is told no more. */
+  forget(token: KeptToken): void;
+};
 
 type TokensOptions = {
   /** The data directory. */
@@ -60,53 +72,145 @@ function readToken(element: unknown): KeptToken {
 const digestOf = (secret: string): string => hash('sha256', secret, 'base64');
 
 /** Opens the tokens that were kept. @throws StorageError when their file cannot be read. */
-export function openTokens({ directory, clock, log, settings, secret }: TokensOptions): Tokens {
-  const listeners: ((token: KeptToken) => void)[] = [];
-  const byDigest = new Map<string, KeptToken>();
-  const kept = openKeptMap<KeptToken>({
-    ...{ directory, clock, log, name: 'tokens.json', mode: 0o600 },
-    read: readToken,
-    keyOf: ({ name }) => name,
-    onUndone: () => index(),
-  });
-  const index = (): void => {
-    byDigest.clear();
-    for (const token of kept.values()) byDigest.set(token.digest, token);
-  };
-  const isGood = ({ expires }: KeptToken): boolean => expires > clock.now();
-  const good = (token: KeptToken | undefined): KeptToken | undefined => (token && isGood(token) ? token : undefined);
-  const forgetExpired = (): void => {
-    for (const token of kept.values()) if (!isGood(token)) kept.deleteSoon(token.name);
-    index();
-  };
-  index();
-  return {
-    list: () => kept.values().filter(isGood),
-    get: (name) => good(kept.get(name)),
-    find: (text) => (text.startsWith(tokenPrefix) ? good(byDigest.get(digestOf(text))) : undefined),
-    async make(wanted) {
-      forgetExpired();
-      if (kept.has(wanted.name)) throw new AriError('tokenNameTaken', { name: wanted.name });
-      if (kept.size >= settings.most) throw new AriError('tooManyTokens', { most: String(settings.most) });
-      const text = tokenPrefix + secret(secretLength);
-      const token: KeptToken = { ...wanted, digest: digestOf(text), created: clock.now() };
-      const done = kept.set(token.name, token);
-      index();
-      await done;
-      return { secret: text, token };
-    },
-    async revoke(name) {
-      const token = kept.get(name);
-      if (!token) throw new AriError('tokenNotFound');
-      const done = kept.delete(name);
-      index();
-      for (const listener of listeners) listener(token);
-      await done;
-    },
-    onRevoked: (listener) => void listeners.push(listener),
-    get size() {
-      return kept.size;
-    },
-    close: () => kept.close(),
-  };
+export const openTokens = (options: TokensOptions): Tokens => new TokenStore(options);
+
+class TokenStore implements Tokens {
+  readonly #options: TokensOptions;
+  readonly #listeners: ((token: KeptToken) => void)[] = [];
+  /** By digest. */
+  readonly #kept: KeptMap<KeptToken>;
+  #shared: SharedTokens | undefined;
+
+  constructor(options: TokensOptions) {
+    const { directory, clock, log } = options;
+    this.#options = options;
+    this.#kept = openKeptMap<KeptToken>({
+      ...{ directory, clock, log, name: 'tokens.json', mode: 0o600 },
+      read: readToken,
+      keyOf: ({ digest }) => digest,
+      onUndone: () => {},
+    });
+  }
+
+  get size(): number {
+    return this.list().length;
+  }
+
+  list(): readonly KeptToken[] {
+    const good = this.#kept.values().filter((token) => this.#isGood(token));
+    return good.sort((one, other) => one.created - other.created);
+  }
+
+  get(name: string): KeptToken | undefined {
+    return this.list().find((token) => token.name === name);
+  }
+
+  find(text: string): KeptToken | undefined {
+    const token = text.startsWith(tokenPrefix) ? this.#kept.get(digestOf(text)) : undefined;
+    return token && this.#isGood(token) ? token : undefined;
+  }
+
+  async make(wanted: Omit<KeptToken, 'digest' | 'created' | 'revoked'>) {
+    const { clock, settings, secret } = this.#options;
+    this.#forgetExpired();
+    if (this.get(wanted.name)) throw new AriError('tokenNameTaken', { name: wanted.name });
+    this.#forgetRevoked(settings.most - 1);
+    if (this.#kept.size >= settings.most) throw new AriError('tooManyTokens', { most: String(settings.most) });
+    const text = tokenPrefix + secret(secretLength);
+    const token: KeptToken = { ...wanted, digest: digestOf(text), created: clock.now() };
+    await this.#kept.set(token.digest, token);
+    this.#shared?.tell(token);
+    return { secret: text, token };
+  }
+
+  async revoke(name: string): Promise<void> {
+    const token = this.get(name);
+    if (!token) throw new AriError('tokenNotFound');
+    const revoked = { ...token, revoked: true };
+    const done = this.#shared ? this.#kept.set(token.digest, revoked) : this.#kept.delete(token.digest);
+    this.#tellRevoked(token);
+    await done;
+    this.#shared?.tell(revoked);
+  }
+
+  onRevoked(listener: (token: KeptToken) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  share(shared: SharedTokens): (token: unknown) => void {
+    this.#shared = shared;
+    for (const token of this.#kept.values())
+      if (token.revoked) shared.tell(token);
+      else shared.know(token);
+    return (token) => {
+      if (isKeptToken(token)) this.#adopt(token);
+    };
+  }
+
+  close(): Promise<void> {
+    return this.#kept.close();
+  }
+
+  readonly #isGood = ({ expires, revoked }: KeptToken): boolean => !revoked && expires > this.#options.clock.now();
+
+  #tellRevoked(token: KeptToken): void {
+    for (const listener of this.#listeners) listener(token);
+  }
+
+  /** Takes one of another node. What is revoked stays so. */
+  #adopt(token: KeptToken): void {
+    if (token.expires <= this.#options.clock.now()) {
+      this.#shared?.forget(token);
+      return;
+    }
+    const known = this.#kept.get(token.digest);
+    if (known) {
+      if (token.revoked && !known.revoked) this.#end(known);
+    } else if (this.#makeRoom(token)) this.#addNew(token);
+  }
+
+  /** Of two of one name, which two nodes have made, the later one is good. */
+  #addNew(token: KeptToken): void {
+    const other = token.revoked ? undefined : this.get(token.name);
+    const isSecond = other !== undefined && !isLater(token, other);
+    this.#kept.setSoon(token.digest, isSecond ? { ...token, revoked: true } : token);
+    if (other && !isSecond) this.#end(other);
+  }
+
+  #makeRoom({ name }: KeptToken): boolean {
+    const { log, settings } = this.#options;
+    this.#forgetExpired();
+    this.#forgetRevoked(settings.most - 1);
+    if (this.#kept.size < settings.most) return true;
+    log.warn({ token: name, most: settings.most }, 'a token of another node is not taken (http.tokens.most)');
+    return false;
+  }
+
+  /** One is good for nothing any more, because of another node. */
+  #end(token: KeptToken): void {
+    this.#kept.setSoon(token.digest, { ...token, revoked: true });
+    this.#tellRevoked(token);
+  }
+
+  #forgetExpired(): void {
+    const now = this.#options.clock.now();
+    for (const token of this.#kept.values()) if (token.expires <= now) this.#forget(token);
+  }
+
+  /** Lets the oldest revoked ones go, so that no more than so many tokens stay. */
+  #forgetRevoked(most: number): void {
+    for (const token of this.#kept.values()) {
+      if (this.#kept.size <= most) return;
+      if (token.revoked) this.#forget(token);
+    }
+  }
+
+  #forget(token: KeptToken): void {
+    this.#kept.deleteSoon(token.digest);
+    this.#shared?.forget(token);
+  }
 }
+
+/** The same of two wins at every node. */
+const isLater = (one: KeptToken, other: KeptToken): boolean =>
+  one.created === other.created ? one.digest > other.digest : one.created > other.created;

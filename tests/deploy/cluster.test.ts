@@ -84,6 +84,50 @@ const endpoints = {
   kamailio: { match: ['127.0.0.1'] },
 };
 
+const authorization = `Basic ${Buffer.from('tester:secret').toString('base64')}`;
+
+/** The statuses of a request that is sent many times, each over a connection of its own. */
+async function statuses(url: string, headers: Record<string, string>): Promise<number[]> {
+  const all: number[] = [];
+  for (let count = 0; count < 12; count++) {
+    const response = await fetch(url, { headers: { ...headers, connection: 'close' } });
+    await response.arrayBuffer();
+    all.push(response.status);
+  }
+  return all;
+}
+
+/** The log-in of a page is good behind the balancer, which has the browser stay at one node. */
+async function staysLoggedIn(front: string): Promise<void> {
+  const opened = await fetch(`${front}/hookswitch/sessions`, { method: 'POST', headers: { authorization } });
+  const { token } = (await opened.json()) as { token: string };
+  const cookie = opened.headers
+    .getSetCookie()
+    .map((each) => each.split(';')[0]!)
+    .join('; ');
+  const asked = { authorization: `Bearer ${token}`, cookie };
+  assert.equal([...new Set(await statuses(`${front}/ari/channels`, asked))], [200]);
+  // Without it the request goes to any node.
+  assert.ok((await statuses(`${front}/ari/channels`, { authorization: `Bearer ${token}` })).includes(401));
+}
+
+/** A token is good at all nodes. */
+async function hasTokens(front: string): Promise<void> {
+  const made = await fetch(`${front}/hookswitch/tokens?name=visitor`, { method: 'POST', headers: { authorization } });
+  const { token } = (await made.json()) as { token: string };
+  const asked = { authorization: `Bearer ${token}` };
+  await untilAsked(
+    async () => (await statuses(`${front}/ari/channels`, asked)).every((status) => status === 200),
+    () => 'the token is not good at all nodes',
+  );
+  const path = `${front}/hookswitch/tokens/visitor`;
+  assert.is((await fetch(path, { method: 'DELETE', headers: { authorization } })).status, 204);
+  await untilAsked(
+    async () => (await statuses(`${front}/ari/channels`, asked)).every((status) => status === 401),
+    () => 'the token is still good somewhere',
+  );
+}
+
 need('nats-server').test(deployed, 'calls go to all nodes, and not to drained and lost ones', async (nats) => {
   const kamailioProgram = need('kamailio').path;
   const haproxyProgram = need('haproxy').path;
@@ -107,6 +151,9 @@ need('nats-server').test(deployed, 'calls go to all nodes, and not to drained an
       async () => (await fetch(`${front}/health/ready`).catch(() => undefined))?.status === 200,
       () => haproxy.written,
     );
+
+    await staysLoggedIn(front);
+    await hasTokens(front);
 
     // One application at the balancer has the calls of all nodes.
     const connect = async (asked: typeof nodes): Promise<AriClient> => {

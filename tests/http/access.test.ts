@@ -187,7 +187,7 @@ function secretOf(user: HttpUser): string {
 const tokens: Tokens = {
   ...{ list: () => [...kept.values()], get: (name) => [...kept.values()].find((token) => token.name === name) },
   ...{ find: (secret) => kept.get(secret), make: () => Promise.reject(new Error('none is made here')) },
-  ...{ revoke: async () => {}, onRevoked() {}, size: 0, close: async () => {} },
+  ...{ revoke: async () => {}, onRevoked() {}, share: () => () => {}, size: 0, close: async () => {} },
 };
 
 /** Asks through a door, as a user. */

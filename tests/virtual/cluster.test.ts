@@ -141,6 +141,28 @@ onNodes('the node that takes a registration over takes back the contact of a kil
   assert.equal(holders(), [other]);
 });
 
+onNodes('a token is good at all nodes until it is revoked at one of them', async (world) => {
+  const [a, b] = [world.node('a'), world.node('b')];
+  const make = async (name: string) =>
+    (await a.ok<{ token: string }>('POST', '/hookswitch/tokens', { name, operations: ['channels:read'] })).token;
+  const may = async (node: typeof a, token: string, method = 'GET'): Promise<number> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const url = `http://${node.address}/ari/channels${method === 'GET' ? '' : '/c1'}`;
+    return (await world.within(node.server.ask(new Request(url, { method, headers })))).status;
+  };
+  const token = await make('phone');
+  assert.is(await may(a, token), 200);
+  await world.clock.run(100);
+  assert.equal([await may(b, token), await may(b, token, 'DELETE')], [200, 403], 'with its scope');
+  assert.is((await b.request('POST', '/hookswitch/tokens', { name: 'phone' })).status, 409, 'its name is taken');
+  await b.ok('DELETE', '/hookswitch/tokens/phone');
+  await world.clock.run(100);
+  assert.equal([await may(a, token), await may(b, token)], [401, 401]);
+  const again = await make('phone');
+  await world.clock.run(100);
+  assert.equal([await may(b, again), await may(b, token)], [200, 401]);
+});
+
 /** Calls of node b in the application of node a, which loses its connection in some way. */
 async function abandon(world: World, lose: (connected: { close(): void }) => Promise<void> | void) {
   const { node, until, clock } = world;
