@@ -14,6 +14,7 @@ import { Alarms } from '../parts/alarms.tsx';
 import { Empty, Panel, Pill, Tile, useAsked, useBefore } from '../parts/bits.tsx';
 import { Curve } from '../parts/curve.tsx';
 import { HistoryPanel } from '../parts/history.tsx';
+import { ClusterNodes } from '../parts/nodes.tsx';
 
 /** The parties of a call, in a few words. */
 const endsText = (call: Call): string => {
@@ -107,6 +108,12 @@ export function Overview() {
   return (
     <>
       <h1>Overview</h1>
+      {server?.cluster ? (
+        <>
+          <ClusterNodes isNode={may('nodes:list')} />
+          <p class="quiet">The figures below are those of node {server.cluster}. Calls and Phones show all nodes.</p>
+        </>
+      ) : null}
       {may('server:listAlarms') ? (
         <Alarms alarms={alarms} problem={alarmsUnknown} calls={calls} now={at} />
       ) : (

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Ban } from '../../src/models/ban.ts';
-import type { ClusterNode } from '../../src/models/cluster-node.ts';
 import type { HepCollector, LoopDelay, ServerInfo } from '../../src/models/server-info.ts';
 import type { Token } from '../../src/models/token.ts';
 import type { WatcherView } from '../../src/models/watcher.ts';
@@ -10,6 +9,7 @@ import { focusWhatIsShown } from '../core/focus.ts';
 import { ask, may, mayLookAt, session } from '../core/session.ts';
 import { clockTime, duration, octets, plural, short } from '../core/words.ts';
 import { Asks, Empty, Panel, Pill, reasonOf, Tile, useAsked, useBefore } from '../parts/bits.tsx';
+import { ClusterNodes } from '../parts/nodes.tsx';
 
 /** The server for operators: its load, its logs, and its users. */
 export function Server() {
@@ -17,7 +17,6 @@ export function Server() {
   const before = useBefore(server);
   const tokens = useAsked<Token[]>('/hookswitch/tokens', 5_000);
   const bans = useAsked<Ban[]>('/hookswitch/bans', 5_000);
-  const nodes = useAsked<ClusterNode[]>(server?.cluster === undefined ? undefined : '/hookswitch/nodes', 2_000);
   const { value: watchers = [] } = useAsked<WatcherView[]>('/hookswitch/watchers', 5_000);
   return (
     <>
@@ -41,7 +40,7 @@ export function Server() {
           </Panel>
         </div>
       ) : null}
-      {nodes.value ? <Nodes nodes={nodes.value} /> : null}
+      <ClusterNodes isNode={server?.cluster !== undefined} />
       <div class="columns two">
         {mayLookAt('/hookswitch/tokens') ? <Tokens tokens={tokens.value ?? []} again={tokens.again} /> : null}
         {mayLookAt('/hookswitch/bans') ? <Bans bans={bans.value ?? []} again={bans.again} /> : null}
@@ -154,46 +153,6 @@ function KeepingUp({ server, before }: { server: ServerInfo; before: ServerInfo 
         ))}
       </tbody>
     </table>
-  );
-}
-
-/** The nodes of the cluster, and the calls of all together. */
-function Nodes({ nodes }: { nodes: readonly ClusterNode[] }) {
-  const channels = nodes.reduce(
-    (sum, { figures, state }) => sum + (state === 'away' ? 0 : (figures?.channels ?? 0)),
-    0,
-  );
-  return (
-    <Panel title="Nodes of the cluster" extra={<span class="quiet">{plural(channels, 'channel')}</span>}>
-      <table class="figures" aria-label="Nodes of the cluster">
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">State</th>
-            <th scope="col">Channels</th>
-            <th scope="col" class="least">
-              Bridges
-            </th>
-            <th scope="col" class="least">
-              Applications
-            </th>
-            <th scope="col">CPU</th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map(({ name, self, state, figures }) => (
-            <tr key={name}>
-              <th scope="row">{self ? `${name} (this one)` : name}</th>
-              <td class={state === 'member' ? '' : 'bad'}>{figures?.draining ? `${state}, drains` : state}</td>
-              <td>{figures?.channels ?? '—'}</td>
-              <td class="least">{figures?.bridges ?? '—'}</td>
-              <td class="least">{figures?.applications ?? '—'}</td>
-              <td>{figures ? `${Math.round(figures.load * 100)} %` : '—'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </Panel>
   );
 }
 

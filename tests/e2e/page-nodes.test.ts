@@ -23,6 +23,8 @@ if (nats.path)
       const app = await other!.app('shop');
       await app.ok('POST', '/channels?endpoint=Local/1000@default&app=shop');
       const shown = await open();
+      await shown.getByRole('row', { name: /^other member 2 0 1 \d+ %$/ }).waitFor();
+      await shown.getByText('The figures below are those of node here.').waitFor();
       await shown.getByRole('link', { name: 'Server', exact: true }).click();
       const nodes = shown.getByRole('table', { name: 'Nodes of the cluster' });
       await nodes.getByRole('row', { name: /^here \(this one\) member 0 0 1 \d+ %$/ }).waitFor();
