@@ -73,7 +73,6 @@ async function interfaceServer() {
       validate: false,
       refusalForm: (refusal) => refusal,
       tokens: { most: 10, longest_lifetime: 3_600 },
-      idempotency: { lifetime: 86_400, most: 10_000, memory: 8_388_608, write_timeout: 1 },
       sessions: { lifetime: 60, most: 1, ticket_lifetime: 30 },
       media_sockets: { log_in: true, message: 1_048_576 },
       limits: {

@@ -26,7 +26,6 @@ import {
   systemVersion,
   versions,
 } from '../settings.ts';
-import { openKeptAnswers } from '../stores/kept-answers.ts';
 import { createModules } from '../stores/modules.ts';
 import { readPageFiles } from '../stores/page-files.ts';
 import { createSounds } from '../stores/sounds.ts';
@@ -118,7 +117,7 @@ export async function buildInterface({ base, network, state, calls, technologies
   };
   const { answers, monitoring } = watched;
   const options = httpSettings(config);
-  const { tokens, keptAnswers } = openStores(base, options);
+  const tokens = openOwnTokens(base, options);
   const parts: AppDeps = {
     owners,
     options,
@@ -127,7 +126,7 @@ export async function buildInterface({ base, network, state, calls, technologies
     page: { version, files: page },
     secret: () => ids.secret(secretLength),
     tokens,
-    keptAnswers,
+    keptAnswers: state.keptAnswers,
     audit: watched.audit,
     clock,
     log: log.child({ part: 'http' }),
@@ -157,7 +156,6 @@ export async function buildInterface({ base, network, state, calls, technologies
         'http.allowed_origins',
         'http.sessions',
         'http.tokens',
-        'http.idempotency',
         ...followedLimits.map((limit) => `http.limits.${limit}`),
       ],
       apply(next) {
@@ -198,14 +196,11 @@ const followersOf = ({ runtime, recorder, tracing, clock }: Base): RequestFollow
   prefix: Math.floor(clock.now()).toString(36),
 });
 
-/** Stores of the interface in the data directory. */
-function openStores({ config, clock, ids, log, scope, limitCounts }: Base, options: AppDeps['options']) {
+function openOwnTokens({ config, clock, ids, log, scope }: Base, { tokens: settings }: AppDeps['options']) {
   const kept = { directory: config.general.data_directory, clock, log: log.child({ part: 'http' }) };
-  const tokens = openTokens({ ...kept, settings: options.tokens, secret: (length) => ids.secret(length) });
+  const tokens = openTokens({ ...kept, settings, secret: (length) => ids.secret(length) });
   scope.defer(() => tokens.close());
-  const keptAnswers = openKeptAnswers({ ...kept, settings: options.idempotency, hit: limitCounts.hit });
-  scope.defer(() => keptAnswers.close());
-  return { tokens, keptAnswers };
+  return tokens;
 }
 
 /** Creates the recorder's views. */

@@ -1,5 +1,6 @@
 import { callParts, type Owners, type SavedPart, savedList, savedWhole } from '../actors/snapshot.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
+import { idOf } from '../stores/kept-answers.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
 import type { Network } from './network.ts';
@@ -110,6 +111,11 @@ const serverParts: Readonly<Record<ServerPath, Part>> = {
     ({ state }) => state.bans.dump().map(({ source }) => source),
     ({ state }, source) => state.bans.dump(source),
     outlives,
+  ),
+  answers: savedList(
+    ['answer'],
+    ({ state }) => state.keptAnswers.dump().map(idOf),
+    ({ state }, id) => state.keptAnswers.dump(id),
   ),
   browserCertificate: savedWhole([], ({ network }) => network.browserCertificate, outlives),
 };

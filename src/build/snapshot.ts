@@ -37,6 +37,7 @@ function restoreServer(floors: Floors, { sip, others }: Drivers, data: ServerDat
   state.globals.restore(data.globals);
   state.mailboxes.restore(data.mailboxes);
   state.bans.restore(data.bans ?? []);
+  state.keptAnswers.restore(data.answers ?? []);
   state.endpoints.restore(data.endpoints);
   state.deviceStates.restore(data.deviceStates);
   network.transactions.restore(data.sip.transactions as TransactionsData);

@@ -20,6 +20,7 @@ import { banSettings } from '../settings.ts';
 import { createBans } from '../stores/bans.ts';
 import { createDeviceStates } from '../stores/device-states.ts';
 import { createEndpoints } from '../stores/endpoints.ts';
+import { type KeptAnswers, openKeptAnswers } from '../stores/kept-answers.ts';
 import { createMailboxes } from '../stores/mailboxes.ts';
 import { createGlobalVariables } from '../stores/variables.ts';
 import type { Base } from './base.ts';
@@ -112,6 +113,7 @@ export function buildState(base: Base) {
   scope.defer(() => bans.close());
   const reloads: Reloadable[] = [{ settings: ['bans'], apply: (next) => bans.reconfigure(banSettings(next)) }];
   return {
+    keptAnswers: openAnswers(base, reloads),
     reloads,
     cluster,
     presenceChanged,
@@ -132,6 +134,20 @@ export function buildState(base: Base) {
     bans,
     keeping,
   };
+}
+
+function openAnswers({ config, clock, log, limitCounts, scope, changes }: Base, reloads: Reloadable[]): KeptAnswers {
+  const settings = { ...config.http.idempotency };
+  reloads.push({
+    settings: ['http.idempotency'],
+    apply: (next) => void Object.assign(settings, next.http.idempotency),
+  });
+  const answers = openKeptAnswers({
+    ...{ directory: config.general.data_directory, clock, log: log.child({ part: 'http' }), settings },
+    ...{ hit: limitCounts.hit, changed: (id) => changes.mark('answer', id), commit: () => changes.commit() },
+  });
+  scope.defer(() => answers.close());
+  return answers;
 }
 
 const groupsOf = (

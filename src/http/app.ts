@@ -384,7 +384,6 @@ export function createApp(deps: AppDeps): HttpApp {
     Object.assign(limits, next.limits);
     Object.assign(options.sessions, next.sessions);
     Object.assign(options.tokens, next.tokens);
-    Object.assign(options.idempotency, next.idempotency);
     Object.assign(unreadLimits, unreadLimitsOf(next));
     events.limitMessages(limits.websocket_message);
     origins.replace(next.allowed_origins);

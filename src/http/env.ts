@@ -9,7 +9,7 @@ import type { Logger } from '../lib/log.ts';
 import type { LoopDelay, LoopReader } from '../lib/loop-reader.ts';
 import type { AriError, AriErrorCode } from '../models/errors.ts';
 import type { Recorder } from '../recorder/recorder.ts';
-import type { KeptAnswerSettings, KeptAnswers } from '../stores/kept-answers.ts';
+import type { KeptAnswers } from '../stores/kept-answers.ts';
 import type { TokenSettings, Tokens } from '../stores/tokens.ts';
 import type { Health } from '../watch/health.ts';
 import type { Metrics } from '../watch/metrics.ts';
@@ -53,7 +53,6 @@ export type HttpOptions = {
   };
   sessions: SessionSettings;
   tokens: TokenSettings;
-  idempotency: KeptAnswerSettings;
   limits: ConnectionLimits & {
     /** Bytes of a request body. */
     body: number;

@@ -115,7 +115,8 @@ export function createIdempotency(answers: KeptAnswers): Idempotency {
     }
     const { 'x-request-id': _own, ...headers } = Object.fromEntries(response.headers);
     const reason = c.env?.outgoing?.statusMessage || response.statusText || undefined;
-    const answer: KeptAnswer = { status: response.status, reason, headers, body: await response.text() };
+    const { status } = response;
+    const answer = { status, headers, body: await response.text(), ...(reason !== undefined && { reason }) };
     await answers.keep(user, key, answer, isPrivate);
     return given(c, answer, false);
   };

@@ -61,12 +61,11 @@ type RouterDeps = {
 
 /**
  * Whether the whole answer leaves when what the request has changed is written (`waitingAnswer` in `server.ts`). Answers that
- * are kept for a repetition, begin earlier, or go over no connection of HTTP are made behind it.
+ * begin earlier, or go over no connection of HTTP, are made behind it. One that is kept for a repetition is written with it.
  */
 const waitsAtItsEnd = ({ isList, file, content }: Operation, c: Context<Env>): boolean =>
-  c.env?.outgoing !== undefined &&
-  !(isList || file || content !== undefined) &&
-  headerOf(c, 'idempotency-key') === undefined;
+  (c.env?.outgoing !== undefined && !(isList || file || content !== undefined)) ||
+  (c.req.method !== 'GET' && headerOf(c, 'idempotency-key') !== undefined);
 
 /** One path and its operations. */
 export type Route = {

@@ -1,17 +1,26 @@
 import { join } from 'node:path';
+import Type, { type Static } from 'typebox';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
+import { SlotMap } from '../lib/slot-map.ts';
+import { optional, text } from '../models/plain-schema.ts';
 import { openEntries } from './open-entries.ts';
 
-/** An answer to a request, as it is given again. */
-export type KeptAnswer = {
-  status: number;
+const Answer = Type.Object({
+  status: Type.Integer(),
   /** Words of the status line; left out where they are those of the status. */
-  reason?: string | undefined;
-  headers: Readonly<Record<string, string>>;
-  body: string;
-};
+  reason: optional(text),
+  headers: Type.Record(text, text),
+  body: text,
+});
+
+/** An answer to a request, as it is given again. */
+export type KeptAnswer = Static<typeof Answer>;
+
+/** A request that has its answer, as the journal and the state of a server hold it. */
+export const Kept = Type.Object({ user: text, key: text, print: text, at: Type.Number(), answer: Answer });
+type Kept = Static<typeof Kept>;
 
 /** Settings; names and units as in the configuration's `http.idempotency`. */
 export type KeptAnswerSettings = {
@@ -43,6 +52,13 @@ export interface KeptAnswers {
   keep(user: string, key: string, answer: KeptAnswer, isPrivate: boolean): Promise<void>;
   /** Frees a reserved key: its request changed nothing. */
   release(user: string, key: string): void;
+  /**
+   * Answers that the journal does not have yet. What a request has changed is written with its answer, so a process that is
+   * killed leaves both or none. @param id one of them
+   */
+  dump(id?: string): Kept[];
+  /** Takes up those of the process before. */
+  restore(entries: readonly Kept[]): void;
   /** Resolves when everything is written. */
   close(): Promise<void>;
 }
@@ -55,10 +71,12 @@ type KeptAnswersOptions = {
   /** Read at every use: they may change. */
   settings: KeptAnswerSettings;
   hit: LimitHit;
+  /** An answer is given, or is in the journal: its id. */
+  changed?: (id: string) => void;
+  /** Writes what is changed, behind each request. */
+  commit?: () => void;
 };
 
-/** A request that has its answer, as the journal holds it. */
-type Kept = { user: string; key: string; print: string; at: number; answer: KeptAnswer };
 type Running = { print: string };
 type Entry = Running | Kept;
 
@@ -67,14 +85,17 @@ const journalOctets = 4 * 1_048_576;
 
 const isKept = (entry: Entry): entry is Kept => 'answer' in entry;
 const sizeOf = ({ key, answer }: Kept): number => 200 + key.length + answer.body.length;
-const idOf = (user: string, key: string): string => JSON.stringify([user, key]);
+/** Names an answer. */
+export const idOf = ({ user, key }: Pick<Kept, 'user' | 'key'>): string => JSON.stringify([user, key]);
 
 /** Answers of one user, the oldest first. */
 type OfUser = { entries: Map<string, Entry>; octets: number };
 
 /** Opens the answers that an earlier process kept. @throws Error (Node's, StorageError) when they cannot be read. */
-export function openKeptAnswers({ directory, clock, log, settings, hit }: KeptAnswersOptions): KeptAnswers {
+export function openKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
+  const { directory, clock, log, settings, hit, changed = () => {}, commit = () => {} } = options;
   const users = new Map<string, OfUser>();
+  const unwritten = new SlotMap<string, Kept>();
   const journal = openEntries<Kept>({
     ...{ path: join(directory, 'idempotency'), clock, maximumOctets: journalOctets },
     onFailed: (error) =>
@@ -93,7 +114,7 @@ export function openKeptAnswers({ directory, clock, log, settings, hit }: KeptAn
     if (of.entries.size === 0) users.delete(user);
     if (!isKept(entry)) return;
     of.octets -= sizeOf(entry);
-    journal.delete(idOf(user, key));
+    journal.delete(idOf(entry));
   };
   const isOver = ({ at }: Kept): boolean => clock.now() - at >= settings.lifetime * 1000;
 
@@ -118,12 +139,27 @@ export function openKeptAnswers({ directory, clock, log, settings, hit }: KeptAn
 
   const written = (entry: Kept): Promise<void> =>
     new Promise((resolve) => {
+      const id = idOf(entry);
       const timer = clock.setTimeout(resolve, settings.write_timeout * 1000);
-      journal.set(idOf(entry.user, entry.key), entry, () => {
+      journal.set(id, entry, () => {
         clock.clearTimeout(timer);
+        if (unwritten.get(id) === entry && unwritten.delete(id)) changed(id);
         resolve();
       });
     });
+  /** Keeps an answer as the newest one. @returns whether it is to be written: there is room, and it may be. */
+  const add = (entry: Kept, isPrivate = false): boolean => {
+    const { user, key } = entry;
+    const of = ofUser(user);
+    of.entries.delete(key);
+    of.entries.set(key, entry);
+    of.octets += sizeOf(entry);
+    trim(user, of);
+    if (isPrivate || of.entries.get(key) !== entry) return false;
+    unwritten.set(idOf(entry), entry);
+    changed(idOf(entry));
+    return true;
+  };
 
   return {
     begin(user, key, print) {
@@ -140,16 +176,21 @@ export function openKeptAnswers({ directory, clock, log, settings, hit }: KeptAn
       const reserved = of?.entries.get(key);
       if (!of || !reserved) return;
       const entry: Kept = { user, key, print: reserved.print, at: clock.now(), answer };
-      // It is the newest now.
-      of.entries.delete(key);
-      of.entries.set(key, entry);
-      of.octets += sizeOf(entry);
-      trim(user, of);
-      if (!isPrivate && of.entries.get(key) === entry) await written(entry);
+      const isWritten = add(entry, isPrivate);
+      // Before the journal has it: a killed process leaves no answer without what it tells of.
+      commit();
+      if (isWritten) await written(entry);
     },
     release(user, key) {
       const of = users.get(user);
       if (of) forget(user, of, key);
+      commit();
+    },
+    dump: (id) =>
+      id === undefined ? [...unwritten.values()] : [unwritten.get(id)].filter((each) => each !== undefined),
+    restore(entries) {
+      for (const entry of entries)
+        if (!users.get(entry.user)?.entries.has(entry.key) && add(entry)) void written(entry);
     },
     close: () => journal.close(),
   };

@@ -408,7 +408,6 @@ export const options: HttpOptions = {
   refusalForm: (refusal) => refusal,
   sessions: { lifetime: 3600, most: 3, ticket_lifetime: 30 },
   tokens: { most: 3, longest_lifetime: 86_400 },
-  idempotency: { lifetime: 86_400, most: 3, memory: 10_000, write_timeout: 1 },
   media_sockets: { log_in: true, message: 1_048_576 },
   limits: {
     body: 40_960,

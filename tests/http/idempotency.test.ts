@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../src/lib/log.ts';
 import { AriError } from '../../src/models/errors.ts';
-import { type KeptAnswerSettings, openKeptAnswers } from '../../src/stores/kept-answers.ts';
+import { type KeptAnswerSettings, type KeptAnswers, openKeptAnswers } from '../../src/stores/kept-answers.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { authorization, basic, createFakes, createTestApp, json, samples } from './fakes.ts';
 
@@ -145,6 +145,39 @@ repeated('answers outlive the process, without those that hold secrets', async (
   assert.equal([again.status, again.text, again.replayed], [200, first.text, 'true']);
   assert.equal(next.asked(), []);
   await next.store.close();
+});
+
+repeated('an answer is saved before the journal has it, and another process takes it up', async ({ directory }) => {
+  const told: string[] = [];
+  const clock = new ManualClock();
+  const kept = (name: string): KeptAnswers => {
+    const store: KeptAnswers = openKeptAnswers({
+      ...{ directory: join(directory, name), clock, log: createLogger({ level: 'silent' }), settings: defaults },
+      hit() {},
+      changed: (id) => told.push(`${id} ${store.dump(id).length}`),
+      commit: () => told.push('commit'),
+    });
+    return store;
+  };
+  const first = kept('first');
+  const answer = { status: 204, headers: {}, body: '' };
+  for (const key of ['k1', 'k2']) assert.is(first.begin('u', key, 'print'), 'new');
+  const keeping = first.keep('u', 'k1', answer, false);
+  const saved = first.dump();
+  assert.equal(told, ['["u","k1"] 1', 'commit']);
+  assert.equal(saved, [{ user: 'u', key: 'k1', print: 'print', at: clock.now(), answer }]);
+  await keeping;
+  await first.keep('u', 'k2', answer, true);
+  // The journal has one, and secrets are saved nowhere.
+  assert.equal(told.slice(2), ['["u","k1"] 0', 'commit']);
+  assert.equal(first.dump(), []);
+  const next = kept('next');
+  next.restore(saved);
+  next.restore(saved);
+  assert.equal(next.begin('u', 'k1', 'print'), answer);
+  assert.is(next.dump().length, 1);
+  await Promise.all([first.close(), next.close()]);
+  assert.match(readFileSync(join(directory, 'next', 'idempotency'), 'utf8'), /"key":"k1"/);
 });
 
 repeated('an answer is kept as long as the setting says, then the key is new', async ({ world }) => {

@@ -67,19 +67,22 @@ server('an answer leaves when what the request has changed is written', async ()
   await listening.close();
 });
 
-server('what an answer tells is written before it is kept for repetitions', async () => {
+server('what an answer tells is not written before it is kept for repetitions: both are one record', async () => {
   const changes = new TurnChanges({ soon: () => undefined });
   const order: string[] = [];
   changes.writeWith(() => order.push('written'));
   const keptAnswers: KeptAnswers = {
     ...{ begin: () => 'new', release: () => undefined, limit: () => undefined, close: () => undefined },
-    keep: async () => void order.push('kept'),
+    async keep() {
+      order.push('kept');
+      changes.commit();
+    },
   } as unknown as KeptAnswers;
   const { base, fakes, server: listening } = await startTestServer({}, { more: { changes, keptAnswers } });
   fakes.instead = () => changes.mark('channel', 'c1');
   const headers = { authorization, 'idempotency-key': 'once' };
   const { status } = await fetch(`http://${base}/ari/channels/c1/answer`, { method: 'POST', headers });
-  assert.equal([status, ...order], [204, 'written', 'kept']);
+  assert.equal([status, ...order], [204, 'kept', 'written']);
   await listening.close();
 });
 
