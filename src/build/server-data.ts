@@ -3,11 +3,11 @@ import { Dump, readDump } from '../actors/dumps.ts';
 import { SavedBan } from '../models/ban.ts';
 import { DeviceState, deviceStateWords } from '../models/device-state.ts';
 import { endpointStates } from '../models/endpoint.ts';
+import { KeptRequest } from '../models/kept-answer.ts';
 import { Mailbox } from '../models/mailbox.ts';
 import { count, number, optional, text } from '../models/plain-schema.ts';
 import { checkOf } from '../models/validator.ts';
 import { deviceUses } from '../stores/device-states.ts';
-import { Kept } from '../stores/kept-answers.ts';
 
 /**
  * The snapshot of a whole server: plain JSON, from which another process goes on. It is checked on the way in; a change that an
@@ -131,7 +131,7 @@ const ServerData = Type.Object({
   mailboxes: list(Mailbox),
   bans: optional(list(SavedBan)),
   /** To requests with an Idempotency-Key, until they are in a file of their own. */
-  answers: optional(list(Kept)),
+  answers: optional(list(KeptRequest)),
   /** The certificate that browsers know, and its key. */
   browserCertificate: optional(Type.Object({ certificate: text, key: text })),
 });

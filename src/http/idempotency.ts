@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Context } from 'hono';
 import { AriError, type AriErrorCode } from '../models/errors.ts';
-import type { KeptAnswer, KeptAnswers } from '../stores/kept-answers.ts';
+import type { KeptAnswer } from '../models/kept-answer.ts';
+import type { KeptAnswers } from '../stores/kept-answers.ts';
 import type { OperationName } from './access/scope.ts';
 import type { Env } from './env.ts';
 import type { Sources } from './parameters.ts';

@@ -1,26 +1,10 @@
 import { join } from 'node:path';
-import Type, { type Static } from 'typebox';
 import type { Clock } from '../lib/clock.ts';
 import type { LimitHit } from '../lib/limit-counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { SlotMap } from '../lib/slot-map.ts';
-import { optional, text } from '../models/plain-schema.ts';
+import type { KeptRequest as Kept, KeptAnswer } from '../models/kept-answer.ts';
 import { openEntries } from './open-entries.ts';
-
-const Answer = Type.Object({
-  status: Type.Integer(),
-  /** Words of the status line; left out where they are those of the status. */
-  reason: optional(text),
-  headers: Type.Record(text, text),
-  body: text,
-});
-
-/** An answer to a request, as it is given again. */
-export type KeptAnswer = Static<typeof Answer>;
-
-/** A request that has its answer, as the journal and the state of a server hold it. */
-export const Kept = Type.Object({ user: text, key: text, print: text, at: Type.Number(), answer: Answer });
-type Kept = Static<typeof Kept>;
 
 /** Settings; names and units as in the configuration's `http.idempotency`. */
 export type KeptAnswerSettings = {
@@ -91,16 +75,19 @@ export const idOf = ({ user, key }: Pick<Kept, 'user' | 'key'>): string => JSON.
 /** Answers of one user, the oldest first. */
 type OfUser = { entries: Map<string, Entry>; octets: number };
 
-/** Opens the answers that an earlier process kept. @throws Error (Node's, StorageError) when they cannot be read. */
-export function openKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
-  const { directory, clock, log, settings, hit, changed = () => {}, commit = () => {} } = options;
-  const users = new Map<string, OfUser>();
-  const unwritten = new SlotMap<string, Kept>();
-  const journal = openEntries<Kept>({
+const openJournal = ({ directory, clock, log }: KeptAnswersOptions) =>
+  openEntries<Kept>({
     ...{ path: join(directory, 'idempotency'), clock, maximumOctets: journalOctets },
     onFailed: (error) =>
       log.warn({ error }, 'answers to requests with an Idempotency-Key are not written: a restart loses them'),
   });
+
+/** Opens the answers that an earlier process kept. @throws Error (Node's, StorageError) when they cannot be read. */
+export function openKeptAnswers(options: KeptAnswersOptions): KeptAnswers {
+  const { clock, settings, hit, changed = () => {}, commit = () => {} } = options;
+  const users = new Map<string, OfUser>();
+  const unwritten = new SlotMap<string, Kept>();
+  const journal = openJournal(options);
 
   const ofUser = (user: string): OfUser => {
     const known = users.get(user) ?? { entries: new Map(), octets: 0 };
