@@ -10,8 +10,8 @@ import { startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /**
- * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. Eight channels are a
- * group; HOOKSWITCH_TEST_GROUPS=25 makes 200. What phones did not hear is printed then. With HOOKSWITCH_TEST_UPGRADE the server
+ * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. Ten channels are a
+ * group, two of them over connections; HOOKSWITCH_TEST_GROUPS=20 makes 200. What phones did not hear is printed then. With HOOKSWITCH_TEST_UPGRADE the server
  * is upgraded instead.
  */
 const mixed = suite('calls in all states behind kill -9');
@@ -62,7 +62,7 @@ class Ear {
   }
 }
 
-mixed(`${groups * 8} channels go on, and applications miss nothing`, async () => {
+mixed(`${groups * 10} channels go on, and applications miss nothing`, async () => {
   const all = Array.from({ length: groups }, (_, at) => at);
   const names = all.flatMap((at) => [`b1${at}`, `b2${at}`]);
   const ports = new Map<string, number>();
@@ -74,7 +74,7 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
     ),
   };
   const media = { warm_up: isUpgraded };
-  const server = await startSupervised({ dialplan, endpoints, more: { media, supervisor: { steady: 0.1 } } });
+  const server = await startSupervised({ dialplan, endpoints, ws: true, more: { media, supervisor: { steady: 0.1 } } });
   /** The octets in each recording. */
   const recorded = (): Record<string, number> => {
     const directory = join(server.directory, 'recordings');
@@ -99,6 +99,14 @@ mixed(`${groups * 8} channels go on, and applications miss nothing`, async () =>
     const { epoch } = await first.message('ResumePoint');
     for (const at of all) {
       phones['echoing']!.push(await open(`1${at}`));
+      for (const [protocol, to] of [
+        ['TCP', server.sipPort],
+        ['WS', server.wsPort],
+      ] as const) {
+        const phone = await Phone.openOver(protocol, `1${protocol}${at}`, `127.0.0.1:${to}`);
+        opened.push(phone);
+        phones['echoing']!.push(phone);
+      }
       phones['meeting']!.push(await open(`2${at}`));
       phones['dialed']!.push(await open(`3${at}`));
       phones['ringing']!.push(await open(`4${at}`));

@@ -28,37 +28,83 @@ export async function openUdpWire(port: number): Promise<PhoneWire> {
   };
 }
 
-/** Opens a connection to a server. @param server `address:port`. */
+/** A connection, which takes what it is to send before it is open. */
+type Stream = { isOver(): boolean; send(text: string): void; hear(take: (text: string) => void): void; close(): void };
+
+/**
+ * Opens a connection to a server. When that is closed, the next message opens another one.
+ * @param server `address:port`.
+ */
 export async function openStreamWire(protocol: 'TCP' | 'WS', server: string): Promise<PhoneWire> {
   const [address = '', port = ''] = server.split(':');
   const from = { address, port: Number(port) };
-  if (protocol === 'WS') {
-    const socket = new WebSocket(`ws://${server}/`, ['sip']);
-    await once(socket, 'open');
-    return {
-      ...{ protocol, port: 5060, send: (text) => socket.send(text), close: () => socket.terminate() },
-      hear: (take) => void socket.on('message', (data) => take(String(data), from)),
-    };
-  }
-  const socket = connect(Number(port), address);
-  await once(socket, 'connect');
+  let local = 5060;
+  let take = (_text: string): void => {};
+  const open = async (): Promise<Stream> => {
+    const stream = protocol === 'WS' ? await openWebSocket(server) : await openTcp(from);
+    if (stream.port !== undefined) local = stream.port;
+    stream.hear((text) => take(text));
+    return stream;
+  };
+  let stream = await open();
+  let next: Promise<Stream> | undefined;
   return {
-    ...{
-      protocol,
-      port: socket.localPort!,
-      send: (text) => void socket.write(text),
-      close: () => void socket.destroy(),
+    protocol,
+    get port() {
+      return local;
     },
+    send(text) {
+      if (!stream.isOver()) {
+        stream.send(text);
+        return;
+      }
+      next ??= open().then((opened) => {
+        next = undefined;
+        stream = opened;
+        return opened;
+      });
+      void next.then((opened) => opened.send(text));
+    },
+    hear(to) {
+      take = (text) => to(text, from);
+    },
+    close: () => stream.close(),
+  };
+}
+
+async function openWebSocket(server: string): Promise<Stream & { port?: number }> {
+  const socket = new WebSocket(`ws://${server}/`, ['sip']);
+  await once(socket, 'open');
+  // It closes then.
+  socket.on('error', () => {});
+  return {
+    isOver: () => socket.readyState !== WebSocket.OPEN,
+    send: (text) => socket.send(text),
+    hear: (take) => void socket.on('message', (data) => take(String(data))),
+    close: () => socket.terminate(),
+  };
+}
+
+async function openTcp({ address, port }: { address: string; port: number }): Promise<Stream & { port?: number }> {
+  const socket = connect(port, address);
+  await once(socket, 'connect');
+  // It closes then.
+  socket.on('error', () => {});
+  return {
+    port: socket.localPort!,
+    isOver: () => socket.destroyed || socket.readableEnded,
+    send: (text) => void socket.write(text),
     hear(take) {
       let waiting = '';
       socket.setEncoding('latin1').on('data', (text: string) => {
         waiting += text;
         for (let end = endOf(waiting); end !== undefined; end = endOf(waiting)) {
-          take(waiting.slice(0, end), from);
+          take(waiting.slice(0, end));
           waiting = waiting.slice(end);
         }
       });
     },
+    close: () => void socket.destroy(),
   };
 }
 
