@@ -8,7 +8,7 @@ import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
 import { leaveAudio } from './build/media-rest.ts';
 import { buildNetwork } from './build/network.ts';
-import { createReload, type ReloadReport } from './build/reload.ts';
+import { createReload, type ReloadReport, withFile } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
 import { enterPhase } from './build/server-owner.ts';
 import { RestoreError, snapshotServer } from './build/snapshot.ts';
@@ -179,7 +179,7 @@ async function build(base: Base): Promise<RunningServer> {
       network.certificates.readAgain();
       // Levels changed by clients are reset to the configuration.
       base.log.setLevels(logLevelsOf(next));
-      return reload(next);
+      return withFile(reload(next), 'media.webrtc.certificate', () => network.isOtherCertificate(next));
     },
     dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,

@@ -213,6 +213,7 @@ export async function buildNetwork(base: Base) {
     rateLimiter,
     certificates,
     ...{ outside: outside.of, browserCertificate: saved, fingerprint: fingerprintOf(own), homer },
+    isOtherCertificate: (next: Config) => isOther(next, own),
   };
 }
 
@@ -237,6 +238,11 @@ function browserCertificate(base: Base): { own: CertifiedKey; saved?: CertifiedK
   if (certificate !== '') return { own: readBrowserCertificate({ certificate, key }) };
   const own = base.from?.browserCertificate ?? newCertificate(base);
   return { own, saved: own };
+}
+
+/** Whether the next start would show browsers another certificate of the configuration. @throws CertificateError */
+function isOther({ media: { webrtc } }: Config, own: CertifiedKey): boolean {
+  return webrtc.certificate !== '' && readBrowserCertificate(webrtc).certificate !== own.certificate;
 }
 
 function newCertificate({ clock, ids }: Base): CertifiedKey {

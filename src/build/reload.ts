@@ -104,6 +104,20 @@ export function createReload(
 const reasonIn = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
+ * Adds a setting whose file counts from the start on, where another file is there now.
+ * @param isOther throws where the next start could not use that file.
+ */
+export function withFile(report: ReloadReport, setting: string, isOther: () => boolean): ReloadReport {
+  const needRestart = report.needRestart.filter((path) => path !== setting);
+  try {
+    return isOther() ? { ...report, needRestart: [...needRestart, setting] } : report;
+  } catch (error) {
+    const refused = [...(report.refused ?? []), { settings: [setting], reason: reasonIn(error) }];
+    return { ...report, needRestart, refused };
+  }
+}
+
+/**
  * The configuration in force: refused settings, and those that need a restart, stay as they were and are listed again
  * next time.
  */

@@ -24,6 +24,12 @@ export type CertificateSettings = {
 /** A certificate, key or authority cannot be used; the message says which file and why, in one line. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateError';
+  readonly file: string;
+
+  constructor(file: string, reason: string, options?: ErrorOptions) {
+    super(`${file} ${reason}`, options);
+    this.file = file;
+  }
 }
 
 /** The certificates of the configuration, as they stand in their files now. */
@@ -169,19 +175,26 @@ function readPair(
   );
   // OpenSSL takes a key of another type than the certificate's, and then fails every handshake.
   const isPair = trying(key, 'is no private key in PEM', () => leaf.checkPrivateKey(createPrivateKey(secret)));
-  if (!isPair) throw new CertificateError(`${key} is not the private key of ${certificate}`);
+  if (!isPair) throw new CertificateError(key, `is not the private key of ${certificate}`);
   return { cert, key: secret, leaf, open, asking: createSecureContext({ cert, key: secret, minVersion, ...clients }) };
 }
 
 /**
  * The certificate that browsers see. DTLS here signs with ECDSA on P-256 alone, which each browser takes (RFC 8827 6.5).
- * @throws CertificateError
+ * @throws CertificateError that names the setting of the file.
  */
 export function readBrowserCertificate(files: { certificate: string; key: string }): CertifiedKey {
-  const { cert, key, leaf } = readPair(files, 'TLSv1.2', { ca: [] });
-  if (leaf.publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
-    throw new CertificateError(`${files.certificate} has no key of the curve P-256 (media.webrtc.certificate)`);
-  return { certificate: cert, key };
+  try {
+    const { cert, key, leaf } = readPair(files, 'TLSv1.2', { ca: [] });
+    if (leaf.publicKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+      throw new CertificateError(files.certificate, 'has no key of the curve P-256');
+    return { certificate: cert, key };
+  } catch (error) {
+    if (!(error instanceof CertificateError)) throw error;
+    const setting = error.file === files.certificate ? 'media.webrtc.certificate' : 'media.webrtc.key';
+    const reason = `${error.message.slice(error.file.length + 1)} (${setting})`;
+    throw new CertificateError(error.file, reason, { cause: error.cause });
+  }
 }
 
 function readAuthorities(file: string): string {
@@ -203,7 +216,7 @@ function trying<T>(file: string, wrong: string, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    throw new CertificateError(`${file} ${wrong}: ${(error as Error).message}`, { cause: error });
+    throw new CertificateError(file, `${wrong}: ${(error as Error).message}`, { cause: error });
   }
 }
 

@@ -146,6 +146,29 @@ reloading('a phone made at run time gives way to a configured one with its user 
   }),
 );
 
+reloading('another certificate for browsers needs a restart, and one that cannot be used is refused', async () => {
+  const files = new CertificateFiles();
+  const [first, second] = [new Authority().sign('calls'), new Authority().sign('calls')];
+  await onServer({ media: { webrtc: files.pair('calls', first) } }, async (server) => {
+    server.closing(files);
+    const none = { applied: [], needRestart: [] };
+    const same = () => change(server, () => {});
+    assert.equal(same(), none);
+    files.pair('calls', second);
+    for (const report of [same(), same()]) assert.equal(report, { ...none, needRestart: ['media.webrtc.certificate'] });
+    files.pair('calls', { ...first, key: second.key });
+    const { refused, ...rest } = same();
+    assert.equal(rest, none);
+    assert.equal(
+      refused?.map(({ settings }) => settings),
+      [['media.webrtc.certificate']],
+    );
+    assert.match(refused?.[0]?.reason ?? '', /calls\.key is no key in PEM that fits .*\(media\.webrtc\.key\)$/);
+    files.pair('calls', first);
+    assert.equal(same(), none);
+  });
+});
+
 reloading('the audit log begins, goes on in another file and ends as the configuration says', () =>
   onServer({}, async (server) => {
     const app = server.client();

@@ -142,6 +142,7 @@ secrets(
   async () => {
     const files = new CertificateFiles();
     const pair = files.pair('server', new Authority().sign('127.0.0.1'));
+    const browsers = files.pair('browsers', new Authority().sign('calls.example.com'));
     const [registrar, phone, collector, robot, audio] = await Promise.all([
       peer(),
       peer(),
@@ -174,7 +175,7 @@ secrets(
             password: planted.program,
           },
         },
-        media: { webrtc: { turn: { urls: ['turn:127.0.0.1'], secret: planted.turn } } },
+        media: { webrtc: { ...browsers, turn: { urls: ['turn:127.0.0.1'], secret: planted.turn } } },
         recorder: { sip_bodies: true, hep: { address: '127.0.0.1', port: collector.port, key: 'shown to it' } },
         tls: { certificates: [pair] },
         external_media: {
@@ -315,7 +316,9 @@ secrets(
           ourKey,
           pressed,
           tls: pemBody(pair.key),
+          browsers: pemBody(browsers.key),
         };
+        assert.not.ok(JSON.stringify(server.running.dump()).includes(secret.browsers), 'the key is in its file alone');
         const found = [...shown].flatMap(([where, text]) =>
           // The name of a setting may be that password of the test; its value may not.
           Object.entries(secret).flatMap(([name, value]) =>

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { fingerprintOf } from '../../src/lib/self-made-certificate.ts';
 import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import { BrowserPages, packageScript, pageHears, pageSees } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
+import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
@@ -51,8 +53,10 @@ async function tokenAt(base: string, name: string): Promise<string> {
   return ((await made.json()) as { token: string }).token;
 }
 
-/** @param webrtc settings of its calls. */
-async function hearsAgain(path: string, webrtc: object): Promise<void> {
+const fingerprintIn = (sdp: string): string => /^a=fingerprint:sha-256 (\S+)/m.exec(sdp)?.[1] ?? 'none';
+
+/** @param webrtc settings of its calls. @param crashes just before the server is killed. */
+async function hearsAgain(path: string, webrtc: object, crashes: () => void = () => {}): Promise<string> {
   const server = await startSupervised({
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
     more: { http: { allowed_origins: ['*'] }, media: { webrtc } },
@@ -66,6 +70,9 @@ async function hearsAgain(path: string, webrtc: object): Promise<void> {
     await page.evaluate('hum(700)');
     await pageHears(page, 700);
     const [channel] = await server.client().ok<{ id: string }[]>('GET', '/channels');
+    const described = () => page.evaluate<string>('current.connection.remoteDescription.sdp');
+    const known = fingerprintIn(await described());
+    crashes();
     await server.kill();
     const after = server.client();
     const channels = await after.ok<{ id: string; state: string }[]>('GET', '/channels');
@@ -80,24 +87,45 @@ async function hearsAgain(path: string, webrtc: object): Promise<void> {
     await page.evaluate('current.hold(false)');
     await page.evaluate('hum(900)');
     await pageHears(page, 900);
+    assert.is(fingerprintIn(await described()), known, 'another certificate in a call');
     await page.evaluate('current.hangup()');
     await untilAsked(
       async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
       () => 'the channel stays',
     );
+    await page.evaluate(`call(${JSON.stringify(base)}, ${JSON.stringify(token)})`);
+    await page.evaluate('hum(500)');
+    await pageHears(page, 500);
+    return fingerprintIn(await described());
   } finally {
     await pages.close();
     await server.close();
   }
 }
 
-chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', (path) =>
-  hearsAgain(path, {}),
+chromium.test(browsers, 'a page that calls over HTTP hears itself again, holds, and hangs up', async (path) => {
+  await hearsAgain(path, {});
+});
+
+chromium.test(
+  browsers,
+  'so does one that has seen a configured certificate; later calls see what stands there then',
+  async (path) => {
+    const files = new CertificateFiles();
+    try {
+      const [first, second] = [new Authority().sign('calls'), new Authority().sign('calls')];
+      const pair = files.pair('calls', first);
+      assert.is(await hearsAgain(path, pair), fingerprintOf(first));
+      assert.is(await hearsAgain(path, pair, () => files.pair('calls', second)), fingerprintOf(second));
+    } finally {
+      files.close();
+    }
+  },
 );
 
-chromium.test(browsers, 'so does one on the port that all browsers share', async (path) =>
-  hearsAgain(path, { udp_port: await freePort() }),
-);
+chromium.test(browsers, 'so does one on the port that all browsers share', async (path) => {
+  await hearsAgain(path, { udp_port: await freePort() });
+});
 
 type Seeing = { server: SupervisedServer; alice: Page; bob: Page };
 

@@ -51,8 +51,17 @@ test('browsers are shown a certificate with its own key', () => {
   assert.equal(readBrowserCertificate(files.pair('good', signed)), signed);
   const other = new Authority().sign('calls.example.com');
   const strange = files.pair('strange', { ...signed, key: other.key });
-  assert.throws(() => readBrowserCertificate(strange), /strange\.key is no/);
-  assert.throws(() => readBrowserCertificate({ ...strange, certificate: 'missing.pem' }), /missing\.pem/);
+  assert.throws(
+    () => readBrowserCertificate(strange),
+    /strange\.key is no key in PEM that fits .*strange\.pem: .*\(media\.webrtc\.key\)$/,
+  );
+  const refusals = [
+    [{ certificate: 'missing.pem' }, /^missing\.pem cannot be read: .*\(media\.webrtc\.certificate\)$/],
+    [{ key: 'missing.key' }, /^missing\.key cannot be read: .*\(media\.webrtc\.key\)$/],
+    [{ certificate: strange.key }, /strange\.key is no certificate in PEM: .*\(media\.webrtc\.certificate\)$/],
+    [{ key: strange.certificate }, /strange\.pem is no key in PEM .*\(media\.webrtc\.key\)$/],
+  ] as const;
+  for (const [file, refused] of refusals) assert.throws(() => readBrowserCertificate({ ...strange, ...file }), refused);
   files.close();
 });
 

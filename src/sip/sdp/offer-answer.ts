@@ -426,9 +426,9 @@ function writeBody(
   if (audio && line && others.length === 0 && session.audioLine === 0 && !session.webrtc)
     return plainBody(session, { line, address: local.address, port: local.port, ptimeMs: PTIME_MS, ...audio });
   const ipVer = local.address.includes(':') ? 6 : 4;
-  const { address, port, srtp: { fingerprint = '', candidates = [], ssrc } = {} } = local;
+  const { address, port, srtp: { candidates = [], ssrc } = {} } = local;
   const transport = (track: string) =>
-    session.webrtc ? webrtcAttributes(session.webrtc, { address, port, candidates, fingerprint, track, ssrc }) : {};
+    session.webrtc ? webrtcAttributes(session.webrtc, { address, port, candidates, track, ssrc }) : {};
   const media = (line: MediaLine, index: number) => {
     const video = videos.get(index);
     if (video) return videoMedia(line, video, transport);

@@ -141,6 +141,8 @@ export type ToldWebrtc = {
   readonly local: IceCredentials;
   readonly remote?: IceCredentials;
   readonly role?: DtlsRole;
+  /** Of our certificate, as SDP writes it: it stays that of a call that goes on behind a restart with another one. */
+  readonly fingerprint?: string;
   /** We are a full agent of ICE: by the settings, or because the far side is lite (RFC 8445 6.1.1). */
   readonly isFull?: true;
   /** The far side made the first offer, and is full: it chooses (RFC 8445 6.1.1). */
@@ -153,6 +155,7 @@ type IcePolicy = {
   readonly random: (octets: number) => string;
   /** Left out: lite, unless the far side is. */
   readonly ice?: 'lite' | 'full' | undefined;
+  readonly fingerprint?: string | undefined;
 };
 
 const hashes: Readonly<Record<string, readonly [Fingerprint['hash'], octets: number]>> = {
@@ -221,7 +224,7 @@ const passwordOctets = 24;
 export function toldWebrtc(
   told: ToldWebrtc | undefined,
   far: RemoteWebrtc | undefined,
-  { random, ice }: IcePolicy,
+  { random, ice, ...policy }: IcePolicy,
 ): ToldWebrtc {
   const remote = far?.ice;
   const before = told?.remote;
@@ -230,11 +233,13 @@ export function toldWebrtc(
   const known = remote ?? before;
   const role = far ? roleBeside(far, told?.role) : told?.role;
   const isFull = ice === 'full' || (far ? far.isLite : told?.isFull);
+  const fingerprint = told?.fingerprint ?? policy.fingerprint;
   const isControlled = told ? told.isControlled : far !== undefined;
   return {
     local,
     ...(known && { remote: known }),
     ...(role && { role }),
+    ...(fingerprint !== undefined && { fingerprint }),
     ...(isFull && { isFull }),
     ...(isControlled && { isControlled }),
   };
@@ -309,8 +314,8 @@ function candidatesOf({ address, port, candidates }: Base) {
 
 /** What our media section says of ICE and DTLS: our candidates, and our side of DTLS. @param ssrc of our audio. */
 export const webrtcAttributes = (
-  { local, role }: ToldWebrtc,
-  { fingerprint, track, ssrc, ...base }: Base & { fingerprint: string; track: string; ssrc: number | undefined },
+  { local, role, fingerprint = '' }: ToldWebrtc,
+  { track, ssrc, ...base }: Base & { track: string; ssrc: number | undefined },
 ) => ({
   iceUfrag: local.ufrag,
   icePwd: local.password,
