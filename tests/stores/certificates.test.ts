@@ -59,7 +59,7 @@ test('browsers are shown a certificate with its own key', () => {
     [{ certificate: 'missing.pem' }, /^missing\.pem cannot be read: .*\(media\.webrtc\.certificate\)$/],
     [{ key: 'missing.key' }, /^missing\.key cannot be read: .*\(media\.webrtc\.key\)$/],
     [{ certificate: strange.key }, /strange\.key is no certificate in PEM: .*\(media\.webrtc\.certificate\)$/],
-    [{ key: strange.certificate }, /strange\.pem is no key in PEM .*\(media\.webrtc\.key\)$/],
+    [{ key: files.authority(new Authority()) }, /authority\.pem is no key in PEM .*\(media\.webrtc\.key\)$/],
   ] as const;
   for (const [file, refused] of refusals) assert.throws(() => readBrowserCertificate({ ...strange, ...file }), refused);
   files.close();

@@ -221,16 +221,25 @@ const ufragOctets = 6;
 const passwordOctets = 24;
 
 /** Our credentials for a far side: the same for the same, other ones when it restarts ICE (RFC 8839 4.4.1.1.1). */
+function localBeside(
+  told: ToldWebrtc | undefined,
+  remote: IceCredentials | undefined,
+  random: IcePolicy['random'],
+): IceCredentials {
+  const before = told?.remote;
+  const isSame = !before || !remote || (before.ufrag === remote.ufrag && before.password === remote.password);
+  return told && isSame ? told.local : { ufrag: random(ufragOctets), password: random(passwordOctets) };
+}
+
+/** Our side for a far side. Certificate, role and choice of the pair stay as they were. */
 export function toldWebrtc(
   told: ToldWebrtc | undefined,
   far: RemoteWebrtc | undefined,
   { random, ice, ...policy }: IcePolicy,
 ): ToldWebrtc {
   const remote = far?.ice;
-  const before = told?.remote;
-  const isSame = !before || !remote || (before.ufrag === remote.ufrag && before.password === remote.password);
-  const local = told && isSame ? told.local : { ufrag: random(ufragOctets), password: random(passwordOctets) };
-  const known = remote ?? before;
+  const local = localBeside(told, remote, random);
+  const known = remote ?? told?.remote;
   const role = far ? roleBeside(far, told?.role) : told?.role;
   const isFull = ice === 'full' || (far ? far.isLite : told?.isFull);
   const fingerprint = told?.fingerprint ?? policy.fingerprint;
