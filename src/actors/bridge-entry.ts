@@ -43,6 +43,8 @@ export type Guest = {
   readonly app: string | undefined;
   /** The member as the others meet it; undefined for one of a node of an older version. */
   readonly met: Met | undefined;
+  /** Plays music on hold to it, because the other of two holds it; undefined ends it. */
+  readonly entertain: (musicClass: string | undefined) => void;
   /** The channel ends: its application still hears how the bridge ends. */
   hasEnded: boolean;
 };

@@ -10,7 +10,7 @@ import type { Channels } from './channels.ts';
 type Tells = Pick<Channels, 'tell'>;
 
 /** What a member learns. Its call at this node is known here alone. */
-type Meets = Exclude<Meeting, { type: 'linked.set' }> | { type: 'linked.set'; linked: LinkedCall };
+type Meets = Exclude<Meeting, { type: 'linked.set' | 'music.set' }> | { type: 'linked.set'; linked: LinkedCall };
 
 /** A member as the others meet it. */
 export interface Met extends MetMember {

@@ -68,17 +68,26 @@ function setMusic({ channel: member, music }: Stay, musicClass: string | undefin
   else music.send({ type: 'music.started', member, musicClass });
 }
 
-/** One of two members, both at this node, has music played to the other, or no longer. */
+/** One of two members has music played to the other, or no longer. Of a part the node of its bridge decides. */
 function setOtherMusic(bridge: BridgeEntry | undefined, channelId: string, musicClass: string | undefined): void {
-  if (!bridge || bridgeSnapshot(bridge).context.type !== 'mixing' || bridge.stays.size !== 2) return;
-  if (spansNodes(bridge)) return;
-  for (const stay of staysIn(bridge)) if (stay.channel.id !== channelId) setMusic(stay, musicClass);
+  if (!bridge || isPart(bridge)) return;
+  const { type, members } = bridgeSnapshot(bridge).context;
+  if (type !== 'mixing' || members.length !== 2) return;
+  const other = members.find((member) => member.channelId !== channelId);
+  if (other) playTo(bridge, other.channelId, musicClass);
+}
+
+/** Plays music on hold to one member, at this node or another one. */
+function playTo(bridge: BridgeEntry, channelId: string, musicClass: string | undefined): void {
+  const stay = bridge.stays.get(channelId);
+  if (stay) setMusic(stay, musicClass);
+  else bridge.guests.get(channelId)?.entertain(musicClass);
 }
 
 /** Ends the music of a member that the other of two holds. In a holding bridge music is for waiting and stays. */
 function endHoldMusic(bridge: BridgeEntry): void {
   if (bridgeSnapshot(bridge).context.type !== 'mixing') return;
-  for (const stay of staysIn(bridge)) setMusic(stay, undefined);
+  for (const { channelId } of bridgeSnapshot(bridge).context.members) playTo(bridge, channelId, undefined);
 }
 
 /** @param entering is in it already, maybe. @throws AriError bridgeFull if it would have more members than `limit` */
@@ -238,6 +247,10 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
     /** As `Bridges.held`. */
     held: (channelId: string, musicClass: string | undefined): void =>
       setOtherMusic(whereabouts.get(channelId)?.bridge, channelId, musicClass),
+    /** As `Bridges.guestHolds`. */
+    guestHolds: setOtherMusic,
+    /** As `Bridges.playTo`. */
+    playTo,
 
     /** As `Bridges.entertain`. */
     entertain(bridge: BridgeEntry, musicClass: string): void {
@@ -253,9 +266,6 @@ type BridgeGuestsOptions = {
   /** The members at this node meet, after one has come or gone. */
   changed(bridge: BridgeEntry): void;
 };
-
-/** Whether members of a bridge are at other nodes of the cluster. */
-const spansNodes = (bridge: BridgeEntry): boolean => bridge.guests.size > 0 || isPart(bridge);
 
 /** The stays of channels of other nodes in bridges of this one. Their audio comes by links. */
 const createBridgeGuests = ({ applications, letGo, changed }: BridgeGuestsOptions) => ({

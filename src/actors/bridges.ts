@@ -104,6 +104,10 @@ export interface Bridges {
   leave(channelId: string): void;
   /** One of two lets the other hear music of a class (it holds us), or no longer. */
   held(channelId: string, musicClass: string | undefined): void;
+  /** The same of a member at another node. */
+  guestHolds(bridge: BridgeEntry, channelId: string, musicClass: string | undefined): void;
+  /** Plays music on hold to one member; undefined ends it. */
+  playTo(bridge: BridgeEntry, channelId: string, musicClass: string | undefined): void;
   /** Plays music of a class to the members until one enters or leaves. */
   entertain(bridge: BridgeEntry, musicClass: string): void;
   /** The bridge that a channel is in. */
@@ -355,10 +359,13 @@ function createSaved({ options, registry, videos, members }: Parts, start: Start
 
 /** What concerns members at other nodes. @param findOpen finds a bridge or part that is not being destroyed */
 const spanning = (
-  { welcome, letGo, requireRoom }: BridgeMembers,
+  { welcome, letGo, requireRoom, guestHolds, playTo }: BridgeMembers,
   findOpen: (id: string) => BridgeEntry | undefined,
-): Pick<Bridges, 'welcome' | 'dismiss' | 'requireRoom' | 'connect' | 'findPart' | 'endPart'> => ({
-  ...{ welcome, dismiss: letGo, requireRoom },
+): Pick<
+  Bridges,
+  'welcome' | 'dismiss' | 'requireRoom' | 'connect' | 'findPart' | 'endPart' | 'guestHolds' | 'playTo'
+> => ({
+  ...{ welcome, dismiss: letGo, requireRoom, guestHolds, playTo },
   connect(bridge, session, node) {
     bridge.links.set(session, node);
     bridge.mix.join(session, linkMember(bridge, node));

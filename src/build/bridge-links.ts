@@ -18,14 +18,14 @@ type Joined = {
 
 /** Joins members of bridges that are at other nodes of the cluster. */
 export function buildBridgeLinks(
-  { config, clock, ids, log, tables, scope, limitCounts }: Base,
+  { config, clock, ids, log, tables, scope, limitCounts, channelFacts }: Base,
   cluster: Cluster,
   { media, bridges, views, channels }: Joined,
 ): BridgeLinks {
   const { bridge_format, bridge_encryption, bridge_address, bridge_links, bridge_rejoin, away_after } = config.cluster;
   const { name, claims } = cluster;
   const links = createBridgeLinks({
-    ...{ name, clock, tables, bridges, views, channels },
+    ...{ name, clock, tables, bridges, views, channels, channelFacts },
     ...{ log: log.child({ part: 'cluster' }), newId: () => newEpoch(ids) },
     ...{ format: bridge_format, secure: bridge_encryption, awayAfterMs: away_after * 1000 },
     rejoinMs: bridge_rejoin * 1000,

@@ -1,4 +1,4 @@
-import { type BridgeEntry, type Entry, isAnnouncer, type Stray } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, type Entry, type Guest, isAnnouncer, type Stray } from '../actors/bridge-entry.ts';
 import type { Met } from '../actors/bridge-meeting.ts';
 import type { BridgesBeyond } from '../actors/bridge-operations.ts';
 import type { Bridges } from '../actors/bridges.ts';
@@ -21,7 +21,10 @@ import { BridgeRejoins } from './bridge-rejoins.ts';
 /** The bridges of this node with members at others. */
 
 export type BridgeHomesOptions = BridgeLinkOptions & {
-  bridges: Pick<Bridges, 'connect' | 'find' | 'facts' | 'snapshot' | 'takeStrays' | 'welcome' | 'dismiss'>;
+  bridges: Pick<
+    Bridges,
+    'connect' | 'find' | 'facts' | 'snapshot' | 'takeStrays' | 'welcome' | 'dismiss' | 'guestHolds'
+  >;
   /** Lost members are asked for again for this long, in ms; 0: never. */
   rejoinMs: number;
   newId(): string;
@@ -210,6 +213,10 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     if (!home) return { done: 'unknown' };
     if (request.do === 'entered') this.#accept(home, request.guest);
     if (request.do === 'ended') home.link?.tell({ type: 'ended' });
+    if (request.do === 'held') {
+      const holder = guestsOf(home).find(({ stay }) => stay === stayName(home.id, request.stay));
+      if (holder) this.#options.bridges.guestHolds(home.bridge, holder.channelId, request.musicClass ?? undefined);
+    }
     if (request.do === 'left') {
       const { channel, stay, ended } = request;
       home.gone.add(stay);
@@ -308,7 +315,15 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     if (before?.startsWith(`${id}/`) && numberOf(before) >= stay) return;
     home.last = Math.max(home.last, stay);
     const met = known && new MetGuest(channel, known, (event) => this.#tell(home, { stay, event }));
-    const guest = { channelId: channel.id, node, stay: stayName(id, stay), channel, app, met, hasEnded: false };
+    let music: string | undefined;
+    const entertain = (musicClass: string | undefined): void => {
+      if (musicClass === music) return;
+      music = musicClass;
+      this.#tell(home, { stay, event: { type: 'music.set', musicClass: musicClass ?? null } });
+    };
+    const guest: Guest = {
+      ...{ channelId: channel.id, node, stay: stayName(id, stay), channel, app, met, entertain, hasEnded: false },
+    };
     const { bridges } = this.#options;
     const { type, members } = bridges.snapshot(bridge).context;
     const others = members.filter(({ channelId }) => channelId !== channel.id);

@@ -1,4 +1,5 @@
 import type { BridgeOperations, BridgesBeyond } from '../actors/bridge-operations.ts';
+import type { ChannelFacts } from '../actors/channel-entry.ts';
 import { type LinkAnswer, linkRequestCheck } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
 import { BridgeHomes, type BridgeHomesOptions } from './bridge-homes.ts';
@@ -6,7 +7,10 @@ import { BridgeParts, type BridgePartsOptions } from './bridge-parts.ts';
 
 type BridgeLinksOptions = BridgeHomesOptions &
   Omit<BridgePartsOptions, 'candidates'> &
-  Pick<BridgesBeyond, 'nodeOf' | 'isAt'>;
+  Pick<BridgesBeyond, 'nodeOf' | 'isAt'> & {
+    /** Who holds the others of its bridge. */
+    channelFacts: Pick<ChannelFacts, 'on'>;
+  };
 
 /** Bridges with members at several nodes. */
 export interface BridgeLinks extends BridgesBeyond {
@@ -23,12 +27,13 @@ export interface BridgeLinks extends BridgesBeyond {
 }
 
 /** What the nodes between which a link is tell each other goes to one of both sides. */
-const toHome: ReadonlySet<string> = new Set(['entered', 'left', 'ended']);
+const toHome: ReadonlySet<string> = new Set(['entered', 'left', 'held', 'ended']);
 
 export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
   let candidates: BridgeOperations['candidates'] = () => [];
   const homes = new BridgeHomes(options);
   const parts = new BridgeParts({ ...options, candidates: (ids) => candidates(ids) });
+  options.channelFacts.on('peer.held', ({ id }, { musicClass }) => parts.held(id, musicClass));
   return {
     nodeOf: options.nodeOf,
     isAt: options.isAt,

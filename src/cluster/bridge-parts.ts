@@ -18,7 +18,17 @@ import { type BridgeLink, type BridgeLinkOptions, beginLink, digestOf } from './
 export type BridgePartsOptions = BridgeLinkOptions & {
   bridges: Pick<
     Bridges,
-    'bridgeOf' | 'connect' | 'open' | 'findPart' | 'endPart' | 'facts' | 'enter' | 'leave' | 'snapshot' | 'requireRoom'
+    | 'bridgeOf'
+    | 'connect'
+    | 'open'
+    | 'findPart'
+    | 'endPart'
+    | 'facts'
+    | 'enter'
+    | 'leave'
+    | 'snapshot'
+    | 'requireRoom'
+    | 'playTo'
   >;
   /** The channels that may enter. @throws AriError */
   candidates: BridgeOperations['candidates'];
@@ -36,6 +46,8 @@ type Part = {
   last: number;
   /** When the node of the bridge asked last, in ms of the monotonic clock. */
   askedAt: number;
+  /** Members that hold the others, or no longer, as far as the node of the bridge has not heard it: by stay. */
+  readonly holds: Map<number, string | null>;
   /** The node of the bridge has asked for what happens now: its answer tells it. */
   asked: boolean;
 };
@@ -157,7 +169,15 @@ export class BridgeParts {
         this.#parts.delete(id);
       },
     });
-    const part: Part = { bridge, link, stays: new Map(), last: 0, askedAt: clock.monotonic(), asked: false };
+    const part: Part = {
+      bridge,
+      link,
+      stays: new Map(),
+      holds: new Map(),
+      last: 0,
+      askedAt: clock.monotonic(),
+      asked: false,
+    };
     this.#parts.set(id, part);
     return part;
   }
@@ -202,6 +222,10 @@ export class BridgeParts {
     for (const { stay, event } of told) {
       const channel = byStay.get(stay)?.channel;
       if (!channel) continue;
+      if (event.type === 'music.set') {
+        this.#options.bridges.playTo(part.bridge, channel.id, event.musicClass ?? undefined);
+        continue;
+      }
       const member = new MetChannel(this.#options.channels, channel);
       if (event.type === 'linked.set') member.tell({ type: 'linked.set', linked: this.#linkedOf(part, member, event) });
       else member.tell(event);
@@ -215,6 +239,7 @@ export class BridgeParts {
   }
 
   #sync(part: Part, { digest, last }: LinkRequestOf<'sync'>): LinkAnswer {
+    this.#tellHolds(part);
     const stays = [...part.stays.values()];
     if (digestOf(stays) === digest) return { done: 'yes' };
     const unknown = [...part.stays].filter(([, stay]) => stay > last).slice(0, mostShown);
@@ -250,9 +275,30 @@ export class BridgeParts {
     const present = part.bridge.stays.get(channelId);
     part.stays.delete(channelId);
     if (stay === undefined || !present) return;
+    part.holds.delete(stay);
     const channel = this.#options.views.model(present.channel);
     const ended = isEnding(snapshotOf(present.channel));
     this.#report(part, { do: 'left', link: part.link.id, stay, channel, ended });
+  }
+
+  /** A channel of this node holds the others of its bridge, or no longer. */
+  held(channelId: string, musicClass: string | undefined): void {
+    for (const part of this.#parts.values()) {
+      const stay = part.stays.get(channelId);
+      if (stay === undefined) continue;
+      part.holds.set(stay, musicClass ?? null);
+      this.#tellHolds(part);
+    }
+  }
+
+  /** Tells the node of the bridge who holds the others. What does not arrive is told when it looks at the members. */
+  #tellHolds({ link, holds }: Part): void {
+    if (!link.isOpen) return;
+    for (const [stay, musicClass] of holds)
+      this.#options.ask(link.node, { do: 'held', link: link.id, stay, musicClass }).then(
+        () => holds.get(stay) === musicClass && holds.delete(stay),
+        () => {},
+      );
   }
 
   /** Tells the node of the bridge. What does not arrive is found when it looks at the members. */

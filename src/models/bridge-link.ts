@@ -35,6 +35,9 @@ const Named = Type.Object({ name: text, number: text, presentation: Type.Optiona
 const MetMember = Type.Object({ linked: Call, accountCode: text, caller: Named });
 export type MetMember = Static<typeof MetMember>;
 
+/** A class of music on hold; null: no longer. */
+const HoldMusic = Type.Union([text, Type.Null()]);
+
 /** What a channel learns of the others in its bridge. */
 const Meeting = Type.Union([
   Type.Object({ type: Type.Literal('linked.set'), linked: Call }),
@@ -44,6 +47,8 @@ const Meeting = Type.Union([
     ...{ type: Type.Literal('variable.set'), name: text },
     value: Type.Union([Type.String({ maxLength: 10_000 }), Type.Null()]),
   }),
+  // The other of two holds it.
+  Type.Object({ type: Type.Literal('music.set'), musicClass: HoldMusic }),
 ]);
 export type Meeting = Static<typeof Meeting>;
 
@@ -81,6 +86,8 @@ const LinkRequest = Type.Union([
   // From the node of the members.
   request('entered', { guest: LinkGuest }),
   request('left', { stay: count, channel: Channel, ended: Type.Boolean() }),
+  /** A member holds the others. */
+  request('held', { stay: count, musicClass: HoldMusic }),
   request('ended', {}),
 ]);
 export type LinkRequest = Static<typeof LinkRequest>;

@@ -43,7 +43,7 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   const legOf: RestoreOptions['legOf'] = ({ id }, report) => new FakeLeg(id, report);
   if (limits.from) restoreSnapshot(control.owners, limits.from, { legOf });
   const { events } = control.connect('app');
-  const { clock, bridges, channels, playbacks, recordings, views, log } = control;
+  const { clock, bridges, channels, channelFacts, playbacks, recordings, views, log } = control;
   const audios = new Map<string, () => void>();
   const legs = new Map<string, FakeLeg>();
   const counts = { links: 0, hits: 0 };
@@ -74,6 +74,7 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
       bridges,
       views,
       channels,
+      channelFacts,
       awayAfterMs,
       format: 'slin16',
       secure: false,
@@ -393,6 +394,53 @@ links('members of several nodes meet: one call, connected lines and peers, at ea
   assert.equal(called('c', three), { call: two, own: three, connected: ' ', peer: peers });
   assert.equal([called('c', four).call, called('c', four).own], [two, three]);
   assert.is(called('b', two).peer, [name('a', one), name('c', three), name('c', four)].join());
+});
+
+links('who is held by the only other hears music, also at another node, until a third comes', async () => {
+  const { of, add, net, pass } = createNodes('a', 'b', 'c');
+  const [one, two] = [await of('a').caller(), await of('b').caller()];
+  of('a').operations.create({ bridgeId: 'a~r' });
+  await add('a~r', one, two);
+  const leg = (id: string) => of(id[0]!).legs.get(id)!;
+  const hold = async (id: string): Promise<void> => {
+    leg(id).report({ type: 'leg.held', musicClass: 'jazz' });
+    for (let turn = 0; turn < 5; turn++) await settled();
+  };
+  const unhold = async (id: string): Promise<void> => {
+    leg(id).report({ type: 'leg.unheld' });
+    for (let turn = 0; turn < 5; turn++) await settled();
+  };
+  const heard = (id: string): string[] => {
+    const { calls } = leg(id).media;
+    return calls.splice(0).filter((call) => /music/.test(call));
+  };
+  await hold(one);
+  assert.equal([heard(one), heard(two)], [[], ['music jazz']], 'of the bridge of its node');
+  await unhold(one);
+  assert.equal([heard(one), heard(two)], [[], ['music off']]);
+  await hold(two);
+  assert.equal([heard(one), heard(two)], [['music jazz'], []], 'of a bridge of another node');
+
+  // Messages are lost for a while.
+  net.fate = ({ do: what }) => (what === 'held' || what === 'meet' ? 'request' : undefined);
+  await unhold(two);
+  await hold(one);
+  assert.equal([heard(one), heard(two)], [[], []]);
+  net.fate = () => undefined;
+  await pass(4_000);
+  assert.equal([heard(one), heard(two)], [['music off'], ['music jazz']]);
+
+  const three = await of('c').caller();
+  await add('a~r', three);
+  for (let turn = 0; turn < 5; turn++) await settled();
+  assert.equal([heard(one), heard(two)], [[], ['music off']], 'three talk');
+  await hold(three);
+  assert.equal([heard(one), heard(two), heard(three)], [[], [], []]);
+
+  // Both are at other nodes than the bridge.
+  await Promise.resolve(of('a').operations.removeChannel('a~r', { channel: [one] }));
+  await hold(three);
+  assert.equal([heard(two), heard(three)], [['music jazz'], []]);
 });
 
 /** Two channels in a bridge of node a, which asks for transfers; one is at node b. */

@@ -6,6 +6,7 @@ import { type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
 import { Listeners } from '../support/listeners.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
+import { decodeUlaw } from '../support/rtp-audio.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /** Bridges with members at several nodes, and the phones of these members. */
@@ -330,6 +331,32 @@ for (const [node, place] of [
     },
     { replicate: true, take_over_after: 0.6, take_over_silent_after: 0 },
   );
+
+withNodes('who is held hears music, whichever node the bridge is at', 'c', async (world) => {
+  const [alice, bob] = [await world.caller('alice', 'a'), await world.caller('bob', 'b')];
+  await world.app.ok('POST', '/bridges?bridgeId=a~room');
+  assert.is((await world.add('a~room', alice, bob)).status, 204);
+  for (const [holder, held] of [
+    [alice, bob],
+    [bob, alice],
+  ] as const) {
+    await world.hearEachOther(alice, bob);
+    holder.phone.direction = 'sendonly';
+    holder.phone.audio.hush();
+    assert.is(await holder.phone.offerAnew(), 200);
+    const { audio } = held.phone;
+    const isMusic = (): boolean =>
+      audio
+        .audio()
+        .subarray(-1_600)
+        .some((octet) => Math.abs(decodeUlaw(octet)) > 500);
+    await audio.until(isMusic, 'music');
+    holder.phone.direction = 'sendrecv';
+    assert.is(await holder.phone.offerAnew(), 200);
+    await audio.until(() => !isMusic(), 'the end of the music');
+    holder.phone.audio.hum(tones[holder.name]!);
+  }
+});
 
 withNodes('90 listeners at three nodes hear one talker over two links', 'b', async (world) => {
   const { app } = world;
