@@ -3,14 +3,17 @@ import { ListenError } from './sip/transport/transport.ts';
 import { CertificateError } from './stores/certificates.ts';
 import { StorageError } from './stores/durable-file.ts';
 
-/** `media.rtp_address` cannot be used. */
+/** `media.rtp_address` cannot be used, or `media.webrtc.udp_port` at it. */
 export class MediaAddressError extends Error {
   override readonly name = 'MediaAddressError';
   readonly code: string;
+  /** The port of all browsers; 0: no port can be bound. */
+  readonly port: number;
 
-  constructor(code: string, cause: unknown) {
+  constructor(code: string, cause: unknown, port: number) {
     super('the address of media.rtp_address cannot be used for audio', { cause });
     this.code = code;
+    this.port = port;
   }
 }
 
@@ -32,6 +35,8 @@ export function explainStartError(error: unknown, config: Config): string | unde
   const { code = '' } = error as NodeJS.ErrnoException;
   const reason = reasons[code];
   if (!reason) return undefined;
+  if (error instanceof MediaAddressError && error.port > 0)
+    return `UDP ${audioAddress(config)}:${error.port} ${reason}; choose another with \`media.webrtc.udp_port\` in the configuration`;
   if (error instanceof MediaAddressError)
     return `audio address ${audioAddress(config)} ${reason}; ${choose('HOOKSWITCH_RTP_ADDRESS', 'media.rtp_address')}`;
   const setting = code === 'EADDRNOTAVAIL' ? 'bind' : 'port';

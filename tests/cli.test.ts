@@ -64,8 +64,8 @@ function start(args: readonly string[], env: Record<string, string> = {}, cwd = 
 const run = (args: readonly string[], env?: Record<string, string>) => start(args, env).ended;
 
 /** Starts a server that is expected not to come up. */
-async function serveInVain(env: Record<string, string>): Promise<Ended> {
-  const server = start(['serve'], { HOOKSWITCH_LOG_LEVEL: 'silent', ...env });
+async function serveInVain(env: Record<string, string>, ...more: string[]): Promise<Ended> {
+  const server = start(['serve', ...more], { HOOKSWITCH_LOG_LEVEL: 'silent', ...env });
   const cameUp = server.said(/is ready/).then(
     (banner) => {
       server.process.kill('SIGKILL');
@@ -431,6 +431,20 @@ test('so is a taken SIP port', async () => {
   assert.match(
     err,
     new RegExp(`^hookswitch: SIP udp 127\\.0\\.0\\.1:${port} is in use by another program; .*HOOKSWITCH_SIP_PORT`),
+  );
+});
+
+test('so is a taken port of all browsers', async () => {
+  const taken = createSocket('udp4').bind(0, '127.0.0.1');
+  await new Promise((resolve) => taken.once('listening', resolve));
+  const { port } = taken.address();
+  const file = join(directory, 'browsers.yaml');
+  writeFileSync(file, `media: { rtp_ports: [0, 0], rtp_address: 127.0.0.1, webrtc: { udp_port: ${port} } }`);
+  const { code, err } = await serveInVain({}, '--config', file).finally(() => taken.close());
+  assert.is(code, 1);
+  assert.is(
+    err,
+    `hookswitch: UDP 127.0.0.1:${port} is in use by another program; choose another with \`media.webrtc.udp_port\` in the configuration\n`,
   );
 });
 

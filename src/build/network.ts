@@ -53,7 +53,10 @@ const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
 
 /** Checks the address for audio and the directories of sounds and recordings; finishes recordings of a crash. */
 async function checkDirectories({ config, log, io, from }: Base): Promise<void> {
-  await tryMediaAddress(audioAddress(config), io.openUdp);
+  await tryMediaAddress(audioAddress(config), 0, io.openUdp);
+  const { udp_port: port } = config.media.webrtc;
+  // A process before this one may still have it.
+  if (port > 0 && !from) await tryMediaAddress(audioAddress(config), port, io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn({ directory }, 'cannot read a prompt directory (sounds.directories); its prompts are not played');
   const unusable = reasonUnusable(config.recordings.directory);
@@ -116,7 +119,8 @@ function buildMedia(
 
 /**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
- * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address: the first call would find out.
+ * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address, or the port of all browsers is
+ * taken: the first call would find out.
  */
 export async function buildNetwork(base: Base) {
   const { config, clock, ids, log, scope, io, from, recorder } = base;
@@ -264,15 +268,15 @@ const serialOf = (secret: string): string => `01${Buffer.from(secret).toString('
 const collectorOf = ({ off, hep }: Config['recorder']): Config['recorder']['hep'] =>
   off ? { ...hep, address: '' } : hep;
 
-async function tryMediaAddress(host: string, open: OpenUdp = openUdpSocket): Promise<void> {
+async function tryMediaAddress(host: string, port: number, open: OpenUdp = openUdpSocket): Promise<void> {
   try {
     const socket = await open({
-      listen: { protocol: 'udp', host, port: 0 },
+      listen: { protocol: 'udp', host, port },
       onDatagram: () => {},
       onError: () => {},
     });
     await socket.close();
   } catch (error) {
-    throw error instanceof ListenError ? new MediaAddressError(error.code, error) : error;
+    throw error instanceof ListenError ? new MediaAddressError(error.code, error, port) : error;
   }
 }

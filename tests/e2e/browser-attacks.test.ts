@@ -1,11 +1,14 @@
+import { createSocket } from 'node:dgram';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { identityOf } from '../../src/media/webrtc/dtls-end.ts';
 import { BrowserLeg } from '../support/browser-leg.ts';
 import { BrowserPages } from '../support/browser-pages.ts';
 import { certifiedKey } from '../support/dtls-client.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { onServer, password, type TestServer, type TestServerOptions, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 /** Far sides of WebRTC that are not who their description says, and what is seen of the keys of others. */
 const attacks = suite('attacks on calls of browsers');
@@ -95,6 +98,39 @@ attacks('the keys of a call are in no log, record, capture or bundle, and neithe
     assert.ok(server.lines().length > 10, 'the log is a long one');
   }),
 );
+
+attacks('strangers at the port of all browsers are counted, cause no alarm, and leave a call as it is', async () => {
+  const port = await freePort();
+  await onServer({ ...settings, media: { webrtc: { udp_port: port } } }, async (server) => {
+    const app = await server.app('desk');
+    const leg = server.closing(await BrowserLeg.open());
+    const { answer } = await call(server, leg.offer());
+    const { channel } = await app.waitFor('StasisStart');
+    leg.begin(answer);
+    await leg.connected();
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    const stranger = server.closing(createSocket('udp4'));
+    const send = (octets: Uint8Array) => new Promise((done) => stranger.send(octets, port, '127.0.0.1', done));
+    for (let at = 0; at < 1_000; at++) await send(Buffer.alloc(172, at));
+    const get = async (path: string) =>
+      (await fetch(`${server.url.replace(/\/ari$/, '')}${path}`, { headers: { authorization } })).text();
+    await untilAsked(
+      async () => /limit="media\.webrtc\.udp_port"\} [1-9]/.test(await get('/metrics')),
+      () => 'strangers are not counted',
+    );
+    const alarms = JSON.parse(await get('/hookswitch/alarms')) as { kind: string }[];
+    assert.equal(
+      alarms.filter(({ kind }) => kind === 'limit'),
+      [],
+    );
+    const heard = new Promise<void>((resolve) => {
+      leg.heard = () => resolve();
+    });
+    await app.ok('POST', `/channels/${channel.id}/play?media=tone:440/10000,0/10`);
+    await heard;
+    await app.ok('DELETE', `/channels/${channel.id}`);
+  });
+});
 
 chromium.test(attacks, 'a browser does not talk to a server with another fingerprint than that of the answer', (path) =>
   onServer(settings, async (server) => {

@@ -186,7 +186,9 @@ export class PortPool {
     for (let attempt = 0; attempt < freeChoiceAttempts; attempt++) {
       const chosen = await this.#options.sockets.bind(this.#options.address, 0);
       const even = chosen.port % 2 === 0;
-      const other = await this.#tryBind(even ? chosen.port + 1 : chosen.port - 1);
+      const beside = even ? chosen.port + 1 : chosen.port - 1;
+      const isOfBrowsers = [chosen.port, beside].includes(this.#options.browsers?.udpPort || -1);
+      const other = isOfBrowsers ? undefined : await this.#tryBind(beside);
       if (other) return even ? { rtp: chosen, rtcp: other } : { rtp: other, rtcp: chosen };
       chosen.close();
     }

@@ -119,6 +119,25 @@ test('the end of a session frees its name and addresses; its late packets are no
   assert.is(hits.length, 2);
 });
 
+test('10,000 datagrams of strangers beside the audio of a call change nothing', async () => {
+  const { network, hits, shared, open, give } = setUp();
+  const one = await open('one');
+  give(checkFor('one'));
+  const stranger = (at: number) => place(9, 1 + at);
+  const kinds = [
+    audio,
+    checkFor('one', 'a+password+of+nobody+here'),
+    writeBindingRequest('cd'.repeat(12)),
+    Buffer.alloc(1),
+  ];
+  for (let at = 0; at < 10_000; at++) {
+    give(kinds[at % kinds.length]!, stranger(at));
+    if (at % 200 === 0) give(audio);
+  }
+  assert.equal([one.heard, shared.known], [Array(51).fill('192.0.2.1:4000'), 1]);
+  assert.equal([hits.length, network.sent.length], [10_000, 0], 'each is counted, and none is answered');
+});
+
 test('strangers leave nothing behind, and a session has 16 addresses and 256 requests at most', async () => {
   const { clock, hits, shared, open, give } = setUp();
   const one = await open('one');
@@ -219,6 +238,21 @@ test('once it is closed, nothing is bound any more, also where binding was under
   closed.shared.close();
   assert.is(await closed.open('two').catch(({ message }: Error) => message), 'the media ports are closed');
   assert.is(closed.network.attempts, 0);
+});
+
+test('where the system chooses the ports of calls, none has that of the browsers', async () => {
+  for (let ahead = 1; ahead <= 4; ahead++) {
+    const [clock, network] = [new ManualClock(0), new FakeNetwork()];
+    const { port: first } = await network.bind('127.0.0.1', 0);
+    const pool = new PortPool({
+      ...{ clock, sockets: network, address: '127.0.0.1', range: { first: 0, last: 0 }, drainMs: 500 },
+      ...{ random32: () => 0, browsers: { udpPort: first + ahead } },
+    });
+    const { rtp, rtcp } = await pool.take({});
+    const ports = [rtp.port, rtcp.port];
+    assert.not.ok(ports.includes(first + ahead), `${ports} has ${first + ahead}`);
+    assert.is((await pool.take({ gathers: true })).rtp.port, first + ahead);
+  }
 });
 
 test('the pool gives browsers the port, also after a loss, and others a pair', async () => {
