@@ -20,6 +20,7 @@ import { defaultMediaConfig } from '../src/media/config.ts';
 import { createMediaPlane } from '../src/media/media-plane.ts';
 import type { MediaSource, RtpFlow, RtpSession } from '../src/telephony/media.ts';
 import { checkPassword, type EchoFigures } from './echo-audio.ts';
+import type { Drops } from './media-sender.ts';
 
 const addressOf = (kind: string): string => (kind === 'ipv6' ? '::1' : '127.0.0.1');
 
@@ -107,7 +108,7 @@ async function measure(calls: number, seconds: number, kind: string, pairs: bool
   sender.send({ ports: sessions.map((session) => session.local.port), address, seconds, keys, pairs });
   const cpuBefore = process.cpuUsage();
   const startedAt = performance.now();
-  const [figures] = (await once(sender, 'message')) as [EchoFigures];
+  const [figures] = (await once(sender, 'message')) as [EchoFigures & Drops];
   const { user, system } = process.cpuUsage(cpuBefore);
   const elapsedMs = performance.now() - startedAt;
   const resident = residentOctets() - before;
@@ -120,6 +121,7 @@ async function measure(calls: number, seconds: number, kind: string, pairs: bool
     [
       `${kind}: ${calls} calls, ${seconds} s, ${calls * packetsPerSecond} packets/s each way (${(elapsedMs / 1000).toFixed(1)} s in all)`,
       `  lost ${share(figures.lost)}, late (gap > 40 ms) ${share(figures.late)}, wrong ${figures.wrong}, sender itself late ${share(figures.sentLate)}`,
+      `  dropped by the kernel: ${figures.droppedThere} at the server, ${figures.droppedHere} at the sender`,
       `  delay p50 ${figures.delayP50.toFixed(2)} ms, p99 ${figures.delayP99.toFixed(2)} ms, maximum ${figures.delayMaximum.toFixed(1)} ms`,
       `  ticks of the media thread late by more than 10 ms: ${ticks.late}, skipped: ${ticks.skipped}`,
       `  CPU ${(100 * cpu).toFixed(1)} % of a core, ${((100 * cpu) / calls).toFixed(4)} % a call, ${((cpu * 1e6) / (calls * packetsPerSecond)).toFixed(1)} µs a packet`,
