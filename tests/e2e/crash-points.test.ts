@@ -83,7 +83,9 @@ class Application {
       },
       () => `no answer to ${method} ${path}: ${this.#server.logged()}`,
     );
-    assert.ok(answer!.ok, `${method} ${path}: ${answer!.status} ${text}`);
+    // SIPp hangs up while the next process starts.
+    const isGone = path.includes('/addChannel') && text.includes('Channel not found');
+    assert.ok(answer!.ok || isGone, `${method} ${path}: ${answer!.status} ${text}`);
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 

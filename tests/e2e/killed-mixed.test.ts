@@ -2,10 +2,12 @@ import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AriClient } from '../support/ari-client.ts';
 import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { tonesIn } from '../support/rtp-audio.ts';
+import { startTestServer } from '../support/server.ts';
 import { startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
@@ -271,6 +273,54 @@ mixed('calls on hold and transfers under way go on', async () => {
   } finally {
     await Promise.all([client.close(), ...phones.map((phone) => phone.close())]);
     await server.close();
+  }
+});
+
+mixed('a line stays registered at its provider, whose calls go on and come', async () => {
+  const auth = { username: '49301', password: 'secret' };
+  const provider = await startTestServer({ endpoints: { 49301: { auth } } });
+  const trunk = { outbound_auth: auth, registrations: [{ server: `sip:${provider.sip()}` }], context: 'line' };
+  const server = await startSupervised({
+    endpoints: { trunk },
+    dialplan: { line: { 49301: ['Stasis(desk)'] } },
+    more: { supervisor: { steady: 0.1 } },
+  });
+  const client = await server.client().connect('desk');
+  const later = server.client();
+  const bindings = async (): Promise<number> => (await provider.running.usage()).sip.bindings;
+  try {
+    await untilAsked(
+      async () => (await bindings()) === 1,
+      () => `it is not registered: ${server.logged()}`,
+    );
+    const exchange = await provider.app('exchange');
+    const call = () => exchange.ok<Channel>('POST', '/channels?endpoint=PJSIP/49301&app=exchange');
+    const answered = async (app: AriClient, id: string): Promise<string> => {
+      const { channel } = await app.waitFor('StasisStart');
+      const up = exchange.waitFor('StasisStart', (event) => event.channel.id === id);
+      await app.ok('POST', `/channels/${channel.id}/answer`);
+      await up;
+      return channel.id;
+    };
+    const first = await call();
+    const here = await answered(client, first.id);
+    await server.kill();
+    assert.is(await bindings(), 1);
+    await later.connect('desk');
+    assert.equal(
+      (await later.ok<Channel[]>('GET', '/channels')).map(({ id, state }) => [id, state]),
+      [[here, 'Up']],
+    );
+    const second = await call();
+    const other = await answered(later, second.id);
+    const ended = [here, other].map((id) => later.waitFor('StasisEnd', ({ channel }) => channel.id === id));
+    for (const { id } of [first, second]) await exchange.ok('DELETE', `/channels/${id}`);
+    await Promise.all(ended);
+    assert.is(await bindings(), 1);
+  } finally {
+    await Promise.all([client.close(), later.close()]);
+    await server.close();
+    await provider.close();
   }
 });
 
