@@ -167,11 +167,15 @@ async function tell(world: World, sipp: string, name: string, plan: Plan): Promi
     await application.ask('DELETE', `/bridges/${name}`, `${name}-destroy`);
     await bob.over();
     await application.hears('StasisEnd', ({ channel }) => channel?.id === out.id);
-    await untilAsked(
-      async () => (await channelsOf(world).catch(() => [0])).length === 0,
-      () => `channels stay: ${server.logged()}`,
-    );
     const what = JSON.stringify(plan);
+    let left: unknown;
+    await untilAsked(
+      async () => {
+        left = await channelsOf(world).catch(String);
+        return Array.isArray(left) && left.length === 0;
+      },
+      () => `channels stay: ${JSON.stringify(left)}, ${id} and ${out.id}: ${what}`,
+    );
     for (const channel of [id, out.id])
       assert.equal([application.count('StasisStart', channel), application.count('StasisEnd', channel)], [1, 1], what);
     assert.is(callsOf(bob), called + 1, `bob is called once: ${what}`);
