@@ -1,15 +1,19 @@
 /** Caller identities as text: `"Alice" <1001>`, `Alice`, `1001`. */
 
+type Named = { name: string; number: string };
+
 /** `"name" <number>`, or the one that is known. */
-export function formatCallerId({ name, number }: { name: string; number: string }): string {
-  return name && number ? `"${name}" <${number}>` : name || number;
-}
+export const formatCallerId = (party: Named): string =>
+  party.name && party.number ? wholeCallerId(party) : party.name || party.number;
+
+/** `"name" <number>`, also where one is not known: programs take it apart by these marks. */
+export const wholeCallerId = ({ name, number }: Named): string => `"${name}" <${number}>`;
 
 /**
  * Reads `"name" <number>`, `name <number>`, `<number>`, a number alone (digits, `*`, `#`, `+` and usual separators) or
  * a name alone. Missing parts are ''. Never throws.
  */
-export function parseCallerId(text: string): { name: string; number: string } {
+export function parseCallerId(text: string): Named {
   const trimmed = text.trim();
   const open = trimmed.lastIndexOf('<');
   if (open >= 0 && trimmed.endsWith('>'))

@@ -1,7 +1,7 @@
 import { readTransferHandling } from '../telephony/driver.ts';
 import { shownParty } from '../telephony/party.ts';
 import { parseSeconds, splitArguments } from './arguments.ts';
-import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
+import { parseCallerId, parsePresentation, presentationName, wholeCallerId } from './caller-id.ts';
 import type { DialplanFunction, SystemFunction } from './function.ts';
 import type { DialplanChannel, DialplanSystem, Identity } from './host.ts';
 import { pjsipFunctions } from './pjsip-functions.ts';
@@ -82,7 +82,7 @@ function lookUp<F>(known: ReadonlyMap<string, F>, expression: string): { found: 
 /** The items of CALLERID and CONNECTEDLINE. */
 const readableItems: ReadonlyMap<string, (identity: Identity) => string> = new Map(
   Object.entries({
-    all: formatCallerId,
+    all: wholeCallerId,
     name: ({ name }: Identity) => name,
     num: ({ number }: Identity) => number,
     ani: ({ ani = '' }: Identity) => ani,

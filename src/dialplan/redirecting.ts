@@ -1,5 +1,5 @@
 import { type Party, type Redirection, type RedirectReason, redirectReasons } from '../telephony/party.ts';
-import { formatCallerId, parseCallerId, parsePresentation, presentationName } from './caller-id.ts';
+import { parseCallerId, parsePresentation, presentationName, wholeCallerId } from './caller-id.ts';
 
 /** The parties of a redirection. */
 const parties = ['from', 'to', 'orig'] as const;
@@ -22,7 +22,7 @@ function partyItem(item: string): [which: Which, what: string] | undefined {
 /** The items of a party of a redirection, behind `from-`, `to-` or `orig-`. */
 const readableItems: ReadonlyMap<string, (party: Party) => string> = new Map(
   Object.entries({
-    all: formatCallerId,
+    all: wholeCallerId,
     name: ({ name }: Party) => name,
     num: ({ number }: Party) => number,
     number: ({ number }: Party) => number,

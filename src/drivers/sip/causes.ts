@@ -52,8 +52,9 @@ const causeOfStatus: Readonly<Record<number, number>> = {
 };
 
 /**
- * Q.850 cause to SIP status: RFC 3398 7.2.4.1, except two. 58 means incompatible codecs and so becomes 488. 21 becomes
- * 603, because a rejection applies to every branch of a proxy.
+ * Q.850 cause to SIP status: RFC 3398 7.2.4.1, except three. 58 means incompatible codecs and so becomes 488. 21 becomes
+ * 603, because a rejection applies to every branch of a proxy; so does 26, because the call was taken: to a caller 404
+ * says that there is no such number.
  */
 const statusOfCause: Readonly<Record<number, number>> = {
   1: 404,
@@ -66,7 +67,6 @@ const statusOfCause: Readonly<Record<number, number>> = {
   21: 603,
   22: 410,
   23: 410,
-  26: 404,
   27: 502,
   28: 484,
   29: 501,

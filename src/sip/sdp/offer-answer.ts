@@ -168,7 +168,7 @@ export function answerOffer(
   const { remote, line } = found;
   const codec = local.codecs.find((wanted) => remote.codecs.some((offered) => offered.codec === wanted));
   const chosen = remote.codecs.find((offered) => offered.codec === codec)!;
-  const direction = allowedBy(remote.direction, wished);
+  const direction = allowedBy(remote, wished);
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const noise = noiseBeside(remote, chosen.codec);
   const keys = line && local.srtp ? withKeys(session.keys ?? {}, [line.key.suite], local.srtp) : session.keys;
@@ -202,10 +202,13 @@ const srtpOf = (line: SdesLine | undefined, local: SrtpKeys['local'] | undefined
   line && local ? { srtp: { local, remote: line.key } } : {};
 
 /** Of a direction that we want, what the other side's allows. */
-function allowedBy(theirs: Direction, ours: Direction): Direction {
-  const allowed = mirrored(theirs);
-  return directionOf(sends(ours) && sends(allowed), receives(ours) && receives(allowed));
+function allowedBy(theirs: AudioStream, ours: Direction): Direction {
+  const allowed = mirrored(theirs.direction);
+  return directionOf(sends(ours) && sends(allowed) && !isUnreachable(theirs), receives(ours) && receives(allowed));
 }
+
+/** True where nothing can be sent to: so phones held before there were directions (RFC 3264 8.4). */
+const isUnreachable = ({ webrtc, address }: AudioStream): boolean => !webrtc && isNowhere(address);
 
 /** Comfort noise is of 8000 Hz (RFC 3389), and only goes with codecs of that rate. */
 const noiseBeside = ({ comfortNoise }: AudioStream, codec: keyof typeof codecNames): number | undefined =>
@@ -249,7 +252,7 @@ export function acceptAnswer(
   const ours = line && answeredKey(line, session.keys);
   const chosen = remote.codecs.find((entry) => local.codecs.includes(entry.codec));
   if (!chosen) return { ok: false, problem: 'the answer has no codec of the offer' };
-  const direction = allowedBy(remote.direction, offered);
+  const direction = allowedBy(remote, offered);
   const event = local.telephoneEvents ? eventBeside(remote, chosen.codec) : undefined;
   const agreed = agree(remote, chosen, event, direction);
   const { ofCodec, ofEvents } = numbersOf(local, session);
@@ -367,7 +370,6 @@ function agree(
   event: EventFormat | undefined,
   direction: Direction,
 ): AgreedAudio {
-  const nowhere = !remote.webrtc && isNowhere(remote.address);
   return {
     remote: remotePlace(remote),
     codec: chosen.codec,
@@ -376,9 +378,9 @@ function agree(
     ...(event && event.rate !== 8000 && { telephoneEventRate: event.rate }),
     ...(chosen.codec === 'opus' && { opus: readOpusWishes(chosen.parameters) }),
     ptimeMs: packetTime(remote),
-    send: sends(direction) && !nowhere,
+    send: sends(direction),
     receive: receives(direction),
-    held: isHold(remote.direction) || nowhere,
+    held: isHold(remote.direction) || isUnreachable(remote),
   };
 }
 

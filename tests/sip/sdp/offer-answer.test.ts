@@ -344,12 +344,14 @@ test('sendonly, inactive and the address 0.0.0.0 put us on hold', () => {
       read(remoteText('m=audio 4000 RTP/AVP 0', `c=IN IP4 ${address}`, `a=${direction}`)),
       local,
     );
-    return answer.ok && [answer.agreed.held, answer.agreed.send, answer.agreed.receive];
+    if (!answer.ok) return answer;
+    const said = /a=(sendrecv|sendonly|recvonly|inactive)/.exec(answer.body)?.[1];
+    return [answer.agreed.held, answer.agreed.send, answer.agreed.receive, said];
   };
-  assert.equal(agreed('sendonly', '192.0.2.1'), [true, false, true]);
-  assert.equal(agreed('inactive', '192.0.2.1'), [true, false, false]);
-  assert.equal(agreed('sendrecv', '0.0.0.0'), [true, false, true]);
-  assert.equal(agreed('recvonly', '192.0.2.1'), [false, true, false]);
+  assert.equal(agreed('sendonly', '192.0.2.1'), [true, false, true, 'recvonly']);
+  assert.equal(agreed('inactive', '192.0.2.1'), [true, false, false, 'inactive']);
+  assert.equal(agreed('sendrecv', '0.0.0.0'), [true, false, true, 'recvonly']);
+  assert.equal(agreed('recvonly', '192.0.2.1'), [false, true, false, 'sendonly']);
 });
 
 test('the version goes up only when we say something else than before', () => {
