@@ -82,19 +82,20 @@ async function measure(calls: number, seconds: number, kind: string, pairs: bool
   const plane = createMediaPlane({ config, clock: systemClock, log });
   await plane.usage();
   const before = residentOctets();
-  const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)), [address]);
-  const [senderPort] = (await once(sender, 'message')) as [number];
+  const sender = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)), [address, String(calls)]);
+  const [senderPorts] = (await once(sender, 'message')) as [number[]];
   const sessions: RtpSession[] = [];
   for (let call = 0; call < calls; call++) sessions.push(await plane.openRtp(`call-${call}`, () => {}));
-  for (const session of sessions) {
+  for (const [call, session] of sessions.entries()) {
+    const remote = { address, port: senderPorts[call % senderPorts.length]! };
     session.configure({
-      remote: { address, port: senderPort },
+      remote,
       codec: 'ulaw',
       payloadType: 0,
       ptimeMs: 20,
       send: true,
       receive: true,
-      ...secrecyOf(kind, keys, { address, port: senderPort }),
+      ...secrecyOf(kind, keys, remote),
     });
     if (!pairs) session.echo(true);
   }

@@ -47,7 +47,7 @@ async function measure(calls: number, seconds: number): Promise<void> {
   const outside = fork(fileURLToPath(import.meta.url), ['serve']);
   const [port] = (await once(outside, 'message')) as [number];
   const phones = fork(fileURLToPath(new URL('./media-sender.ts', import.meta.url)));
-  const [phonesPort] = (await once(phones, 'message')) as [number];
+  const [[phonesPort = 0]] = (await once(phones, 'message')) as [number[]];
   const sessions: RtpSession[] = [];
   for (let call = 0; call < calls; call++) {
     const phone = await plane.openRtp(`phone-${call}`, quiet);
