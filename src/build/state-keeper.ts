@@ -255,6 +255,8 @@ class StateKeeper {
 
   /** Writes again what changes without a mark: a piece of all channels, or what they hear. */
   refresh(piece: number): void {
+    // A channel is not written without the events of its changes.
+    this.#floors.base.changes.commit();
     const changed: StateChange[] = [];
     this.#round++;
     if (piece === 0) this.#store.check();
