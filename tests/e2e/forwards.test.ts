@@ -122,6 +122,12 @@ test('a call into the dialplan stays with the user that placed it', {}, async ({
   await carol.over();
 });
 
+test('to the target that is wanted most, of several', {}, async ({ server, alice, bob, carol }) => {
+  bob.forwardsTo = `sip:304@${server.sip()}>;q=0.9, <sip:300@${server.sip()}`;
+  await alice.call('200');
+  assert.ok(carol.inCall);
+});
+
 test('at the address that is named', { redirect_method: 'uri_core' }, async ({ app, alice, bob, carol }) => {
   bob.forwardsTo = `sip:carol@127.0.0.1:${carol.port}`;
   await alice.call('200');

@@ -1,4 +1,5 @@
 import type { SipResponse } from '../../sip/message/message.ts';
+import type { NameAddr } from '../../sip/message/name-addr.ts';
 import { formatUri, type Uri } from '../../sip/message/uri.ts';
 import type { Redirection } from '../../telephony/party.ts';
 import type { EndpointConfig } from './config.ts';
@@ -19,7 +20,7 @@ export function forwardOf(
   response: SipResponse,
   before: Redirection | undefined,
 ): { target: string; redirection?: Redirection } | undefined {
-  const { contact } = response;
+  const contact = preferred(response.contacts);
   if (!contact) return undefined;
   const told = { target: atAddress(endpoint, contact.uri) };
   if (endpoint.redirects === 'none' || !movedStatuses.has(response.status)) return told;
@@ -45,6 +46,13 @@ export function forwardOf(
   );
   return redirection ? { target, redirection } : refuse('it was there before, or was redirected too often');
 }
+
+/** The target with the highest `q`, which is 1 where none is stated; the first of several (RFC 3261 8.1.3.4, 20.10). */
+const preferred = (contacts: readonly NameAddr[]): NameAddr | undefined =>
+  contacts.toSorted((one, other) => weightOf(other) - weightOf(one))[0];
+
+const weightOf = ({ params }: NameAddr): number =>
+  /^[01](\.\d{0,3})?$/.test(params['q'] ?? '') ? Number(params['q']) : 1;
 
 const atAddress = ({ name }: EndpointConfig, uri: Uri): string => `PJSIP/${name}/${formatUri(uri)}`;
 

@@ -69,7 +69,7 @@ export const remotePlace = ({ address, named, port }: RemotePlace): RemotePlace 
  * Destination of its packets: an address of the given type, or a host name (RFC 8866 5.7); undefined for anything else.
  */
 export function placeOf(media: RawMedia, session: RawSession): Place | undefined {
-  const { version, ip } = connectionOf(media, session) ?? {};
+  const { version, ip } = connectionOf(media, session);
   const address = String(ip ?? '');
   if (version !== 4 && version !== 6) return undefined;
   if (version === versionOf(address)) return { address };
@@ -81,7 +81,7 @@ const isName = (text: string): boolean => isHostName(text) && !/(?:^|\.)\d+\.?$/
 
 /** Error text if {@link placeOf} finds nothing. */
 export function addressProblem(media: RawMedia, session: RawSession): string {
-  const { version, ip } = connectionOf(media, session) ?? {};
+  const { version, ip } = connectionOf(media, session);
   if (ip === undefined) return 'its audio has no address';
   const address = String(ip).slice(0, LONGEST_SHOWN);
   if (version !== 4 && version !== 6) return `IP${version} is no type of address`;
@@ -89,7 +89,11 @@ export function addressProblem(media: RawMedia, session: RawSession): string {
   return `${address} is neither an address nor a host name`;
 }
 
-const connectionOf = (media: RawMedia, session: RawSession) => media.connection ?? session.connection;
+/** Its `c=` line. Some devices state a time to live, which only multicast has (RFC 8866 5.7): it is passed over. */
+function connectionOf(media: RawMedia, session: RawSession) {
+  const { version, ip } = media.connection ?? session.connection ?? {};
+  return { version, ip: version === 4 && ip !== undefined ? String(ip).replace(/\/\d{1,3}$/, '') : ip };
+}
 
 /** Characters of a stranger's words that a problem repeats. */
 const LONGEST_SHOWN = 60;

@@ -120,6 +120,7 @@ test('the first audio line that we cannot talk to says why', () => {
   assert.equal(obstacleTo(plain, 'c=IN IP4 192.0.2.256'), address('192.0.2.256 is neither an address nor a host name'));
   assert.equal(obstacleTo(plain, 'c=IN IP7 192.0.2.1'), address('IP7 is no type of address'));
   assert.equal(obstacleTo(plain, 'c=IN IP6 ::1'), [1, undefined]);
+  assert.equal(obstacleTo(plain, 'c=IN IP4 192.0.2.1/127'), [1, undefined]);
   const ours = 'c=IN IP4 192.0.2.1';
   assert.equal(obstacleTo('m=audio 4000 UDP/TLS/RTP/SAVPF 0', ours), profile(dtls));
   assert.equal(obstacleTo('m=audio 4000 TCP/RTP/AVP 0', ours), profile('audio over TCP/RTP/AVP is not supported'));
