@@ -1,5 +1,5 @@
 import type { HeaderLines } from '../../sip/message/build.ts';
-import type { SipMessage } from '../../sip/message/message.ts';
+import type { SipMessage, SipRequest, SipResponse } from '../../sip/message/message.ts';
 import { Cause, causeText } from '../../telephony/causes.ts';
 
 /** Highest number of a cause (Q.850 2.1: seven bits). */
@@ -113,6 +113,18 @@ export function causeFromReason(message: SipMessage): number | undefined {
     if (/^sip$/i.test(protocol)) return cause === 200 ? Cause.answeredElsewhere : causeFromStatus(cause);
   }
   return undefined;
+}
+
+/** The cause of a refused call. A busy phone stays busy, whatever its Reason says: dialers go by that, as with Asterisk. */
+export function causeOfRefusal(response: SipResponse): number {
+  const cause = causeFromStatus(response.status);
+  return cause === Cause.userBusy ? cause : (causeFromReason(response) ?? cause);
+}
+
+/** The cause of a BYE: from its Reason, else 16. An answered call has not been answered elsewhere. */
+export function causeOfBye(bye: SipRequest): number {
+  const cause = causeFromReason(bye);
+  return cause === undefined || cause === Cause.answeredElsewhere ? Cause.normalClearing : cause;
 }
 
 /**

@@ -18,7 +18,7 @@ import type { DigitSequence, MediaReport, MediaSessionDump, RtpFlow, RtpSession 
 import type { Party } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
-import { causeFromReason, causeFromStatus } from './causes.ts';
+import { causeFromStatus, causeOfBye } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
@@ -391,7 +391,7 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
   }
 
   onEnded(end: UsageEnd): void {
-    if (end.by === 'bye') this.gone(causeFromReason(end.request) ?? Cause.normalClearing);
+    if (end.by === 'bye') this.gone(causeOfBye(end.request));
     else this.gone(causeFromStatus(end.status), end.status);
   }
 

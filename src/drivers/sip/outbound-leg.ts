@@ -13,7 +13,7 @@ import { Cause } from '../../telephony/causes.ts';
 import type { DialDetails, Leg, LegRequest, LegVideo, Report, SipAbilities } from '../../telephony/driver.ts';
 import type { DigitSequence } from '../../telephony/media.ts';
 import type { Party, Redirection } from '../../telephony/party.ts';
-import { answeredElsewhere, causeFromReason, causeFromStatus, reasonHeaders } from './causes.ts';
+import { answeredElsewhere, causeFromStatus, causeOfRefusal, reasonHeaders } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { seekPhones, towards } from './elsewhere.ts';
 import { forwardOf } from './forwards.ts';
@@ -486,7 +486,7 @@ function failureOf(
 ): Failure {
   const { status } = response;
   const forward = status < 400 ? forwardOf(services, endpoint, response, before) : undefined;
-  return { status, cause: causeFromReason(response) ?? causeFromStatus(status), ...(forward && { forward }) };
+  return { status, cause: causeOfRefusal(response), ...(forward && { forward }) };
 }
 
 /** Ranks failures: a person's decision before a missing response (RFC 3261 16.7 step 6). */

@@ -1,12 +1,19 @@
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { PendingSession } from '../../../src/drivers/pending-session.ts';
-import { causeFromReason, causeFromStatus, reasonHeaders, statusFromCause } from '../../../src/drivers/sip/causes.ts';
+import {
+  causeFromReason,
+  causeFromStatus,
+  causeOfBye,
+  causeOfRefusal,
+  reasonHeaders,
+  statusFromCause,
+} from '../../../src/drivers/sip/causes.ts';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
 import { parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
 import { resourceOf } from '../../../src/drivers/sip/messages.ts';
 import { assertedParty, partyOf, userOf } from '../../../src/drivers/sip/party.ts';
-import { buildRequest, type HeaderLines } from '../../../src/sip/message/build.ts';
+import { buildRequest, buildResponse, type HeaderLines } from '../../../src/sip/message/build.ts';
 import { parseNameAddr } from '../../../src/sip/message/name-addr.ts';
 import { parseUri } from '../../../src/sip/message/uri.ts';
 import { silentLog } from '../../support/log.ts';
@@ -55,6 +62,17 @@ test('a Reason header tells the cause, Q.850 as it is, SIP by its status', () =>
     ['Reason', 'SIP;cause=200;text="Call completed elsewhere"'],
     ['Reason', 'Q.850;cause=26;text="Answered elsewhere"'],
   ]);
+});
+
+test('a busy phone is busy whatever its Reason says, and a BYE is no answer elsewhere', () => {
+  const refusal = (status: number, reason: string) =>
+    causeOfRefusal(buildResponse(request([]), status, { headers: [['Reason', reason]] }));
+  assert.equal(
+    [refusal(486, 'Q.850;cause=16'), refusal(600, 'Q.850;cause=21'), refusal(480, 'Q.850;cause=19')],
+    [17, 17, 19],
+  );
+  const byes = ['Q.850;cause=31', 'SIP;cause=200', 'X'].map((reason) => causeOfBye(request([['Reason', reason]])));
+  assert.equal(byes, [31, 16, 16]);
 });
 
 test('digits are read from both forms of INFO', () => {
