@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as assert from 'uvu/assert';
@@ -78,7 +78,8 @@ export class VirtualNode {
       answer = { status, headers, body: (given.text === '' ? undefined : JSON.parse(given.text)) as T };
     };
     const reading = read();
-    await until(this.#clock, () => answer !== undefined, `an answer to ${method} ${path}`);
+    const settle = (): Promise<void> => settleDisk(this.directory);
+    await until(this.#clock, () => answer !== undefined, `an answer to ${method} ${path}`, settle);
     await reading;
     return answer!;
   }
@@ -94,13 +95,30 @@ export class VirtualNode {
 /** Longest that something may take, in ms of simulated time. */
 const patienceMs = 30_000;
 
-async function until(clock: ManualClock, holds: () => boolean, what: string): Promise<void> {
+/** Resolves when the disk has taken a write: the servers' own, which were asked for before, are as far. */
+async function settleDisk(directory: string): Promise<void> {
+  const file = await open(join(directory, 'settled'), 'w');
+  try {
+    await file.write('x');
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** @param settle gives files, which take real time, some of it in each step of simulated time */
+async function until(
+  clock: ManualClock,
+  holds: () => boolean,
+  what: string,
+  settle: () => Promise<unknown> = () => stat(tmpdir()),
+): Promise<void> {
   const end = clock.now() + patienceMs;
   while (!holds()) {
     assert.ok(clock.now() < end, `${what} does not come`);
     await clock.run(10);
     // Files take real time: what the servers asked for before has begun when this is answered.
-    await stat(tmpdir());
+    await settle();
   }
 }
 
