@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import type { Bridge } from '../src/models/bridge.ts';
 import { TestCluster } from '../tests/support/cluster-nodes.ts';
 import { type Heard, Listeners } from '../tests/support/listeners.ts';
+import { cpuMs } from './server-process.ts';
 
 /**
  * One bridge with one talker and many listeners, spread over the nodes of a cluster on this machine (needs `nats-server`):
@@ -12,12 +12,6 @@ import { type Heard, Listeners } from '../tests/support/listeners.ts';
 const [listeners = 999, nodes = 3, seconds = 10] = process.argv.slice(2).map(Number);
 const packetsPerSecond = 50;
 const names = Array.from({ length: nodes }, (_, at) => String.fromCharCode(97 + at));
-
-/** CPU of a process so far, in s. */
-function cpuOf(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ').at(-1)!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-}
 
 async function run(cluster: TestCluster, far: Listeners): Promise<void> {
   const app = await cluster.node('a').app('shop');
@@ -40,11 +34,11 @@ async function run(cluster: TestCluster, far: Listeners): Promise<void> {
   console.log(`all in one bridge after ${took()} ms`);
   far.talk(talker.port);
   await new Promise((soon) => setTimeout(soon, 3_000));
-  const before = names.map((name) => cpuOf(cluster.node(name).child.pid));
+  const before = names.map((name) => cpuMs(cluster.node(name).child.pid));
   far.count(members.slice(1).map(({ port }) => port));
   await new Promise((over) => setTimeout(over, seconds * 1_000));
   const all = far.heard.map((one) => ({ ...one }));
-  const cores = names.map((name, at) => (cpuOf(cluster.node(name).child.pid) - before[at]!) / seconds);
+  const cores = names.map((name, at) => (cpuMs(cluster.node(name).child.pid) - before[at]!) / 1_000 / seconds);
   const sum = (of: (one: Heard) => number): number => all.reduce((total, one) => total + of(one), 0);
   const expected = all.length * seconds * packetsPerSecond;
   const percent = (count: number): string => `${((100 * count) / expected).toFixed(2)} %`;

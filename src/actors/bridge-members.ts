@@ -86,8 +86,9 @@ function playTo(bridge: BridgeEntry, channelId: string, musicClass: string | und
 
 /** Ends the music of a member that the other of two holds. In a holding bridge music is for waiting and stays. */
 function endHoldMusic(bridge: BridgeEntry): void {
-  if (bridgeSnapshot(bridge).context.type !== 'mixing') return;
-  for (const { channelId } of bridgeSnapshot(bridge).context.members) playTo(bridge, channelId, undefined);
+  const { type, members } = bridgeSnapshot(bridge).context;
+  if (type !== 'mixing') return;
+  for (const { channelId } of members) playTo(bridge, channelId, undefined);
 }
 
 /** @param entering is in it already, maybe. @throws AriError bridgeFull if it would have more members than `limit` */

@@ -1,11 +1,11 @@
 import { type BridgeEntry, isPart } from '../actors/bridge-entry.ts';
 import { ownCallPolicy } from '../actors/call-policy.ts';
 import { snapshotOf } from '../actors/channel-entry.ts';
-import type { TransferContext, TransferFact } from '../machines/transfer.ts';
+import { namesCallElsewhere, type TransferContext, type TransferFact } from '../machines/transfer.ts';
 import type { TransferResult } from '../models/transfer.ts';
 import { joinCalls } from './joining.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, partyTopics } from './transfer-events.ts';
-import type { TransferEntry, TransfersOptions, TransferTable } from './transfer-table.ts';
+import type { CallsBeyond, TransferEntry, TransfersOptions, TransferTable } from './transfer-table.ts';
 
 const nowhere: Pick<Joining, 'destination'> = { destination: { destination_type: 'fail' } };
 
@@ -23,8 +23,9 @@ const publishMerged = (
  * the first. Both far sides have to be in applications.
  */
 function createJoiningElsewhere(
-  { beyond, bridges, channels, log }: TransfersOptions,
+  { bridges, channels, log }: TransfersOptions,
   { transfers, send }: TransferTable,
+  beyond: CallsBeyond,
 ) {
   /** Only a channel in an application may enter a bridge of another node. */
   const bridgeOf = (transferer: string): BridgeEntry | undefined => {
@@ -38,7 +39,7 @@ function createJoiningElsewhere(
   ): Promise<{ status: number; result: TransferResult } | undefined> => {
     const [, endpoint = ''] = snapshotOf(channels.find(transferer)!).context.endpoint ?? [];
     const bridge = bridgeOf(transferer);
-    const call = request.replaces && (await beyond?.find({ endpoint, ...request.replaces }));
+    const call = request.replaces && (await beyond.find({ endpoint, ...request.replaces }));
     if (!call) return { status: 481, result: 'Fail' };
     const [peer, ...more] = call.others;
     entry.joining = {
@@ -48,8 +49,8 @@ function createJoiningElsewhere(
     if (!bridge || !peer || more.length > 0) return { status: 603, result: 'Invalid' };
     // The transferee may have left meanwhile.
     if (!transfers.has(id)) return undefined;
-    await beyond?.enter(bridge.id, peer.id);
-    beyond?.end(call);
+    await beyond.enter(bridge.id, peer.id);
+    beyond.end(call);
     return undefined;
   };
 
@@ -84,7 +85,7 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
     }
   });
 
-  const joinElsewhere = createJoiningElsewhere(options, table);
+  const joinElsewhere = options.beyond && createJoiningElsewhere(options, table, options.beyond);
 
   /** Effect: makes one call of both calls of the transferor. */
   const join = (context: TransferContext): void => {
@@ -93,7 +94,7 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
     const entry = transfers.get(id);
     if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
-    if (options.beyond && request.replaces?.channelId === undefined) return void joinElsewhere(entry, context);
+    if (joinElsewhere && namesCallElsewhere(context)) return void joinElsewhere(entry, context);
     const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, swaps });
     entry.joining = {

@@ -36,7 +36,7 @@ export type TransferEntry = {
 };
 
 /** The other nodes of a cluster, as far as transfers name calls there. */
-type CallsBeyond = {
+export type CallsBeyond = {
   /** The call that a transfer names; undefined if no node has it. It never rejects. */
   find(named: NamedCall): Promise<CallElsewhere | undefined>;
   /** Lets a channel of another node enter a bridge of this one. @throws (rejects) AriError */

@@ -4,7 +4,12 @@ import type { TransferDump } from '../actors/dumps.ts';
 import { type Beginning, spawn } from '../actors/spawn.ts';
 import { onFirstUse } from '../lib/on-first-use.ts';
 import { ownVariable } from '../machines/channel-setup.ts';
-import { refuseTransferCommand, type TransferContext, transferMachine } from '../machines/transfer.ts';
+import {
+  namesCallElsewhere,
+  refuseTransferCommand,
+  type TransferContext,
+  transferMachine,
+} from '../machines/transfer.ts';
 import type { CallSeen } from '../models/call-elsewhere.ts';
 import { AriError } from '../models/errors.ts';
 import { type TransferRequest, transferHandlingIn } from '../telephony/driver.ts';
@@ -146,10 +151,9 @@ function createSaved({ channels, bridges }: TransfersOptions, parts: Parts, star
         // If none could be restored, their ends are reported.
         if (!seen) continue;
         start(id, partyOf(seen), { from });
-        const { consults, request } = from.context;
+        const { consults } = from.context;
         // The answer of the other node is lost.
-        if (from.value === 'joining' && request.replaces && !request.replaces.channelId)
-          parts.joining.join(from.context);
+        if (from.value === 'joining' && namesCallElsewhere(from.context)) parts.joining.join(from.context);
         watch.bridge(id, bridges.find(consults?.waitingIn ?? '') ?? bridges.bridgeOf(seen.id));
         if (target) watch.target(id, target);
         if (returning) watch.callBack(id, returning);

@@ -107,6 +107,16 @@ export class BridgeParts {
     }
   }
 
+  /** A channel of this node holds the others of its bridge, or no longer. */
+  held(channelId: string, musicClass: string | undefined): void {
+    for (const part of this.#parts.values()) {
+      const stay = part.stays.get(channelId);
+      if (stay === undefined) continue;
+      part.holds.set(stay, musicClass ?? null);
+      this.#tellHolds(part);
+    }
+  }
+
   close(): void {
     for (const { link } of [...this.#parts.values()]) link.tell({ type: 'close' });
   }
@@ -279,16 +289,6 @@ export class BridgeParts {
     const channel = this.#options.views.model(present.channel);
     const ended = isEnding(snapshotOf(present.channel));
     this.#report(part, { do: 'left', link: part.link.id, stay, channel, ended });
-  }
-
-  /** A channel of this node holds the others of its bridge, or no longer. */
-  held(channelId: string, musicClass: string | undefined): void {
-    for (const part of this.#parts.values()) {
-      const stay = part.stays.get(channelId);
-      if (stay === undefined) continue;
-      part.holds.set(stay, musicClass ?? null);
-      this.#tellHolds(part);
-    }
   }
 
   /** Tells the node of the bridge who holds the others. What does not arrive is told when it looks at the members. */

@@ -79,6 +79,10 @@ export type TransferFact =
   | { type: 'BridgeBlindTransfer'; result: TransferResult }
   | { type: 'BridgeAttendedTransfer'; result: TransferResult };
 
+/** Whether the other call of the transferor is none of this node. */
+export const namesCallElsewhere = ({ request }: Pick<TransferContext, 'request'>): boolean =>
+  request.replaces !== undefined && request.replaces.channelId === undefined;
+
 const transfer = setup({
   types: {
     input: {} as TransferInput,
@@ -118,8 +122,7 @@ const transfer = setup({
     hasHungUp: ({ event }) => event.type === 'transferer.left' && event.hungUp === true,
     isAttended: ({ context }) => context.request.replaces !== undefined,
     /** The other call of the transferor is not at this node. */
-    isElsewhere: ({ context: { request } }) =>
-      request.replaces !== undefined && request.replaces.channelId === undefined,
+    isElsewhere: ({ context }) => namesCallElsewhere(context),
     consults: ({ context }) => context.consults !== undefined,
   },
   delays: {

@@ -112,10 +112,8 @@ class TokenStore implements Tokens {
 
   async make(wanted: Omit<KeptToken, 'digest' | 'created' | 'revoked'>) {
     const { clock, settings, secret } = this.#options;
-    this.#forgetExpired();
     if (this.get(wanted.name)) throw new AriError('tokenNameTaken', { name: wanted.name });
-    this.#forgetRevoked(settings.most - 1);
-    if (this.#kept.size >= settings.most) throw new AriError('tooManyTokens', { most: String(settings.most) });
+    if (!this.#makeRoom()) throw new AriError('tooManyTokens', { most: String(settings.most) });
     const text = tokenPrefix + secret(secretLength);
     const token: KeptToken = { ...wanted, digest: digestOf(text), created: clock.now() };
     await this.#kept.set(token.digest, token);
@@ -166,7 +164,11 @@ class TokenStore implements Tokens {
     const known = this.#kept.get(token.digest);
     if (known) {
       if (token.revoked && !known.revoked) this.#end(known);
-    } else if (this.#makeRoom(token)) this.#addNew(token);
+    } else if (this.#makeRoom()) this.#addNew(token);
+    else {
+      const { log, settings } = this.#options;
+      log.warn({ token: token.name, most: settings.most }, 'a token of another node is not taken (http.tokens.most)');
+    }
   }
 
   /** Of two of one name, which two nodes have made, the later one is good. */
@@ -177,13 +179,12 @@ class TokenStore implements Tokens {
     if (other && !isSecond) this.#end(other);
   }
 
-  #makeRoom({ name }: KeptToken): boolean {
-    const { log, settings } = this.#options;
+  /** Lets go of what is good for nothing. @returns whether one more may be kept */
+  #makeRoom(): boolean {
+    const { most } = this.#options.settings;
     this.#forgetExpired();
-    this.#forgetRevoked(settings.most - 1);
-    if (this.#kept.size < settings.most) return true;
-    log.warn({ token: name, most: settings.most }, 'a token of another node is not taken (http.tokens.most)');
-    return false;
+    this.#forgetRevoked(most - 1);
+    return this.#kept.size < most;
   }
 
   /** One is good for nothing any more, because of another node. */
