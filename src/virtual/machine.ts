@@ -17,6 +17,10 @@ export function createVirtualMachine(world: Clock, host: VirtualHost): VirtualMa
   const ifAlive = (fn: () => void) => () => {
     if (alive) fn();
   };
+  const close = <T>(socket: { close(): T }): T => {
+    open.delete(socket);
+    return socket.close();
+  };
 
   return {
     clock: {
@@ -39,7 +43,7 @@ export function createVirtualMachine(world: Clock, host: VirtualHost): VirtualMa
         send: (bytes, to, port, done) => {
           if (alive) socket.send(bytes, to, port, done);
         },
-        close: () => socket.close(),
+        close: () => close(socket),
       };
     },
     sockets: {
@@ -52,7 +56,7 @@ export function createVirtualMachine(world: Clock, host: VirtualHost): VirtualMa
             if (alive) socket.send(packet, to, at);
           },
           listen: (listener) => socket.listen(listener),
-          close: () => socket.close(),
+          close: () => close(socket),
         };
       },
     },

@@ -2,6 +2,8 @@ import type { Clock } from '../lib/clock.ts';
 
 type Timer = { at: number; order: number; fn: () => void };
 
+const nothing = (): void => {};
+
 /**
  * Simulated time: nothing happens until it is moved. Due timers run by time, then by order of setting, so that runs are
  * reproducible.
@@ -36,7 +38,11 @@ export class ManualClock implements Clock {
   }
 
   clearTimeout(id: unknown): void {
-    this.#timers.delete(id as number);
+    const timer = this.#timers.get(id as number);
+    if (!timer) return;
+    // It stays on the heap until its time: it must not keep what it would have called.
+    timer.fn = nothing;
+    this.#timers.delete(timer.order);
   }
 
   /** Runs in real time: the end of a turn of the event loop needs no wait. */

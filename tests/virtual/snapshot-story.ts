@@ -160,11 +160,11 @@ function createCuts() {
   };
 }
 
-/** @param keeps the server writes its state after each change */
-export async function createStory(seed: number, keeps = false) {
+/** @param keeps the server writes its state after each change. @param more further settings */
+export async function createStory(seed: number, keeps = false, more: Record<string, object> = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'hookswitch-'));
   const file = join(directory, 'hookswitch.yaml');
-  writeFileSync(file, JSON.stringify({ ...settings, state_store: { on: keeps } }));
+  writeFileSync(file, JSON.stringify({ ...settings, ...more, state_store: { on: keeps } }));
   const config = loadConfig({ file, env: {}, checkDialplan: validate });
   const clock = new ManualClock();
   const begun = clock.now();
