@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { WebSocketServer } from 'ws';
+import { freePort } from './support/free-port.ts';
 
 const cli = [fileURLToPath(new URL('../dist/cli.js', import.meta.url))];
 const directory = mkdtempSync(join(tmpdir(), 'hookswitch-cli-'));
@@ -434,19 +435,31 @@ test('so is a taken SIP port', async () => {
   );
 });
 
-test('so is a taken port of all browsers', async () => {
-  const taken = createSocket('udp4').bind(0, '127.0.0.1');
-  await new Promise((resolve) => taken.once('listening', resolve));
-  const { port } = taken.address();
-  const file = join(directory, 'browsers.yaml');
-  writeFileSync(file, `media: { rtp_ports: [0, 0], rtp_address: 127.0.0.1, webrtc: { udp_port: ${port} } }`);
-  const { code, err } = await serveInVain({}, '--config', file).finally(() => taken.close());
-  assert.is(code, 1);
-  assert.is(
-    err,
-    `hookswitch: UDP 127.0.0.1:${port} is in use by another program; choose another with \`media.webrtc.udp_port\` in the configuration\n`,
-  );
-});
+for (const [when, isRestart] of [
+  ['', false],
+  [', also at a start that goes on from a state', true],
+] as const)
+  test(`so is a taken port of all browsers${when}`, async () => {
+    const port = await freePort();
+    const file = join(directory, 'browsers.yaml');
+    const media = { rtp_ports: [0, 0], rtp_address: '127.0.0.1', webrtc: { udp_port: port } };
+    writeFileSync(file, JSON.stringify({ media, state_store: { on: isRestart } }));
+    const env = { HOOKSWITCH_DATA: join(directory, `browsers${when.length}`) };
+    if (isRestart) {
+      const before = start(['serve', '--config', file], env);
+      await before.said(/is ready/);
+      before.process.kill('SIGKILL');
+      await before.ended;
+    }
+    const taken = createSocket('udp4').bind(port, '127.0.0.1');
+    await once(taken, 'listening');
+    const { code, err } = await serveInVain(env, '--config', file).finally(() => taken.close());
+    assert.is(code, 1);
+    assert.is(
+      err,
+      `hookswitch: UDP 127.0.0.1:${port} is in use by another program; choose another with \`media.webrtc.udp_port\` in the configuration\n`,
+    );
+  });
 
 const blocked = join(directory, 'a-file');
 for (const [what, data, reason] of [

@@ -51,12 +51,19 @@ const trafficOf = (recorder: Base['recorder']): TrafficWatch => ({
     recorder.sip(direction, bytes, { address: host, port }, { protocol, address, port: from }),
 });
 
+/** Whether the server before has a UDP port of media: it has left it to this one, or its audio still goes on in an upgrade. */
+function isOfServerBefore({ config, io: { supervised } }: Base, port: number): boolean {
+  if (!supervised) return false;
+  const address = { host: audioAddress(config), port, ipv6Only: false };
+  return supervised.media.follows || supervised.listening.isLeft('datagrams', address);
+}
+
 /** Checks the address for audio and the directories of sounds and recordings; finishes recordings of a crash. */
-async function checkDirectories({ config, log, io, from }: Base): Promise<void> {
+async function checkDirectories(base: Base): Promise<void> {
+  const { config, log, io, from } = base;
   await tryMediaAddress(audioAddress(config), 0, io.openUdp);
   const { udp_port: port } = config.media.webrtc;
-  // A process before this one may still have it.
-  if (port > 0 && !from) await tryMediaAddress(audioAddress(config), port, io.openUdp);
+  if (port > 0 && !isOfServerBefore(base, port)) await tryMediaAddress(audioAddress(config), port, io.openUdp);
   for (const directory of await unreadableDirectories(soundDirectories(config)))
     log.warn({ directory }, 'cannot read a prompt directory (sounds.directories); its prompts are not played');
   const unusable = reasonUnusable(config.recordings.directory);

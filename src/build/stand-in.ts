@@ -45,13 +45,15 @@ export async function writeLostState(
 
 /** The configuration of a stand-in: that of this server, with the name of the node and ports that are free. */
 function configOf(config: Config, node: string): Config {
-  const { general, http, sip, cluster, applications } = config;
+  const { general, http, sip, media, cluster, applications } = config;
   const perCall = Object.entries(applications).filter(([, { type }]) => type === 'per_call');
   return {
     ...config,
     general: { ...general, data_directory: join(general.data_directory, 'stand-ins', node), entity_id: '' },
     http: { ...http, bind: '127.0.0.1', port: 0, tls: false },
     sip: { ...sip, transports: sip.transports.map((each) => ({ ...each, port: 0 })) },
+    // Browsers find this server at these ports, and calls of theirs do not move.
+    media: { ...media, webrtc: { ...media.webrtc, udp_port: 0, tcp: { ...media.webrtc.tcp, port: 0 } } },
     cluster: { ...cluster, name: node, stand_ins: 0 },
     // This server has those that stay open.
     applications: Object.fromEntries(perCall),

@@ -13,6 +13,8 @@ export type SocketUse = 'datagrams' | 'connections';
 export interface ListeningSockets {
   /** @returns a descriptor, the caller's to close. @throws Error with `code`, such as EADDRINUSE. */
   open(use: SocketUse, address: ListenAddress): number;
+  /** Whether the process before has left a socket on that address, which nobody has taken up yet. */
+  isLeft(use: SocketUse, address: ListenAddress): boolean;
   /** Leaves established connections to the next process: they stay open when this one ends. */
   leave(descriptors: readonly number[]): void;
   /** The established connections that the process before has left, once. The caller closes them. */

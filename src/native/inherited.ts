@@ -42,11 +42,14 @@ export class InheritedSockets {
 
   /** The socket on that address, now the caller's; undefined: there is none. */
   claim(use: SocketUse, address: Int32Array): number | undefined {
-    const count = Atomics.load(this.#words, 0);
-    for (let entry = 0, at = firstEntry; entry < count; entry++, at += entryWords)
-      if (this.#words[at + word.use] === uses[use] && this.#isAt(at, address) && this.#take(at))
-        return this.#words[at + word.descriptor]!;
-    return undefined;
+    const at = this.#find(use, address, (each) => this.#take(each));
+    return at === undefined ? undefined : this.#words[at + word.descriptor]!;
+  }
+
+  /** Whether a socket on that address can be claimed. */
+  has(use: SocketUse, address: Int32Array): boolean {
+    const isFree = (at: number): boolean => Atomics.load(this.#words, at + word.state) === state.free;
+    return this.#find(use, address, isFree) !== undefined;
   }
 
   /** Claims all that nobody has claimed, and forgets the others. Not while sockets may be added. */
@@ -57,6 +60,13 @@ export class InheritedSockets {
       if (this.#take(at)) rest.push(this.#words[at + word.descriptor]!);
     Atomics.store(this.#words, 0, 0);
     return rest;
+  }
+
+  #find(use: SocketUse, address: Int32Array, accepts: (at: number) => boolean): number | undefined {
+    const count = Atomics.load(this.#words, 0);
+    for (let entry = 0, at = firstEntry; entry < count; entry++, at += entryWords)
+      if (this.#words[at + word.use] === uses[use] && this.#isAt(at, address) && accepts(at)) return at;
+    return undefined;
   }
 
   #take(at: number): boolean {

@@ -61,6 +61,13 @@ export class HeldListeningSockets implements ListeningSockets {
     return copy;
   }
 
+  isLeft(use: SocketUse, { host, port }: ListenAddress): boolean {
+    const { calls, inherited } = this.#options;
+    const family = isIPv6(host) ? addressFamily.ipv6 : addressFamily.ipv4;
+    const isAddress = new SocketAddress(calls, this.#memory).write(family, host, port);
+    return isAddress && inherited.has(use, this.#memory.words);
+  }
+
   /** Lets sockets be claimed that another process or thread had. Others are closed. */
   inherit(descriptors: readonly number[]): void {
     const { calls, inherited } = this.#options;

@@ -121,6 +121,8 @@ chromium.test(test, 'a page that has only the TCP candidate hears and is heard, 
 type Way = {
   /** The candidates that alice takes; left out: all. */
   only?: string;
+  /** Both send and take packets by their TURN server alone. */
+  relays?: boolean;
   /** What packets of alice and of bob take. */
   pairs: readonly string[];
   /** The port of the server that both have. */
@@ -130,7 +132,11 @@ type Way = {
 };
 
 /** Alice calls bob, and they hear and see each other. */
-async function callEachOther(path: string, webrtc: object, { only, pairs, port, meanwhile }: Way): Promise<void> {
+async function callEachOther(
+  path: string,
+  webrtc: object,
+  { only, relays, pairs, port, meanwhile }: Way,
+): Promise<void> {
   const dialplan = { default: { bob: ['Dial(WebRTC/bob,30)'] } };
   await onServer({ http: { allowed_origins: ['*'] }, dialplan, media: { webrtc } }, async (server) => {
     const pages = server.closing(await BrowserPages.open(path, [await packageScript(), script]));
@@ -138,6 +144,7 @@ async function callEachOther(path: string, webrtc: object, { only, pairs, port, 
     const connect = async (name: string, colour: string) => {
       const page = await pages.page();
       await page.evaluate(`eyes.useCamera('${colour}')`);
+      if (relays) await page.evaluate('test.onlyRelay()');
       const at = [server.url.replace(/\/ari$/, ''), await pageToken(server, name)];
       await page.evaluate(`test.connect(${at.map((each) => JSON.stringify(each)).join(', ')})`);
       return page;
@@ -198,11 +205,35 @@ for (const ice of ['full', 'lite'])
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;
 
-/** A page in a call by a relay of a TURN server hears and is heard, and the relay is given back. */
-async function hearsByRelay(turn: TurnServer, gathering: object, tls?: object): Promise<void> {
+both.test(test, 'two pages call by one port and relays of their own TURN server', async () => {
+  const [options, { secret }] = accounts['a shared secret'];
+  const turn = await TurnServer.start(coturn.path!, options);
+  const port = await freePort();
+  try {
+    await callEachOther(
+      chromium.path!,
+      { udp_port: port, turn: { urls: [`turn:127.0.0.1:${turn.port}`], secret } },
+      { relays: true, port, pairs: ['relay to host udp', 'relay to host udp'] },
+    );
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${turn.explain()}`, { cause: error });
+  } finally {
+    await turn.close();
+  }
+});
+
+/**
+ * A page in a call by a relay of a TURN server hears and is heard, and the relay is given back.
+ * @param port the port of all browsers; left out: each call has its own
+ */
+async function hearsByRelay(
+  turn: TurnServer,
+  gathering: object,
+  { tls, port = 0 }: { tls?: object; port?: number } = {},
+): Promise<void> {
   try {
     // A full agent finds the page without its relay.
-    const media = { webrtc: { ice: 'lite', gathering: { ...gathering, wait: 5 } } };
+    const media = { webrtc: { ice: 'lite', udp_port: port, gathering: { ...gathering, wait: 5 } } };
     await withCall(chromium.path!, { type: ' typ relay', media, tls }, async ({ app, page, channel }) => {
       await app.ok('POST', `/channels/${channel}/play?media=tone:1004/10000,0/10`);
       await pageHears(page, 1004);
@@ -228,13 +259,16 @@ for (const [how, [options, account]] of Object.entries(accounts))
     await hearsByRelay(turn, { turn: `127.0.0.1:${turn.port}`, ...account });
   });
 
-both.test(test, "a page hears and is heard by a relay of the server's TURN server that is reached by TCP", async () => {
-  const turn = await TurnServer.start(coturn.path!, ['--user=desk:north wind', '--no-udp']);
-  await hearsByRelay(turn, {
-    turn: `turn:127.0.0.1:${turn.port}?transport=tcp`,
-    ...accounts['a name and password'][1],
+for (const [beside, hasPort] of [
+  ['', false],
+  [', beside one port for all browsers', true],
+] as const)
+  both.test(test, `a page hears and is heard by a relay of a TURN server that is reached by TCP${beside}`, async () => {
+    const turn = await TurnServer.start(coturn.path!, ['--user=desk:north wind', '--no-udp']);
+    const account = accounts['a name and password'][1];
+    const gathering = { turn: `turn:127.0.0.1:${turn.port}?transport=tcp`, ...account };
+    await hearsByRelay(turn, gathering, { port: hasPort ? await freePort() : 0 });
   });
-});
 
 both.test(test, 'the same by TLS, with a certificate of an authority that is trusted', async () => {
   const files = new CertificateFiles();
@@ -247,7 +281,7 @@ both.test(test, 'the same by TLS, with a certificate of an authority that is tru
     await hearsByRelay(
       turn,
       { ...gathering, ...account },
-      { certificates: [pair], authorities: [files.authority(authority)] },
+      { tls: { certificates: [pair], authorities: [files.authority(authority)] } },
     );
   } finally {
     files.close();

@@ -33,13 +33,19 @@ globalThis.test = {
     return [...(await test.made.connection.getStats()).values()].some(({ type, kind, audioLevel }) =>
       type === 'inbound-rtp' && kind === 'audio' && audioLevel > 0.01);
   },
-  /** Types of both candidates of the pair that packets take. */
-  async pair() {
+  /** Both candidates of the pair that packets take. */
+  async candidates() {
     const report = await test.made.connection.getStats();
     const { localCandidateId, remoteCandidateId } = [...report.values()].find(({ type, selected }) => type === 'candidate-pair' && selected) ?? {};
-    const [local, remote] = [report.get(localCandidateId), report.get(remoteCandidateId)];
+    return [report.get(localCandidateId), report.get(remoteCandidateId)];
+  },
+  /** Their types. */
+  async pair() {
+    const [local, remote] = await test.candidates();
     return [local?.candidateType, remote?.candidateType, remote?.protocol].join(' ');
   },
+  /** The port of the server. */
+  port: async () => (await test.candidates())[1]?.port,
 };
 `;
 
@@ -75,8 +81,11 @@ async function callBy(open: Open, media: object, prepare: readonly unknown[], pa
   process.stdout.write(`Firefox has called by ${pair}\n`);
 }
 
+/** Two tabs, by the one port of all browsers. */
 async function seeSizes(open: Open): Promise<void> {
-  await onServer({ http: { allowed_origins: ['*'] }, media: { rtp_address: address } }, async (server) => {
+  const port = await freePort();
+  const media = { rtp_address: address, webrtc: { udp_port: port } };
+  await onServer({ http: { allowed_origins: ['*'] }, media }, async (server) => {
     const app = await server.app('desk');
     await app.ok('POST', '/bridges/b1?type=video_sfu');
     const simulcast = [
@@ -104,6 +113,7 @@ async function seeSizes(open: Open): Promise<void> {
       },
       () => `the interface tells ${told}`,
     );
+    for (const page of [source, viewer]) assert.equal(await page.evaluate('test.port()'), port);
     for (const id of ids) await app.ok('DELETE', `/channels/${id}`);
     await app.ok('DELETE', '/bridges/b1');
   });

@@ -55,8 +55,12 @@ async function tokenAt(base: string, name: string): Promise<string> {
 
 const fingerprintIn = (sdp: string): string => /^a=fingerprint:sha-256 (\S+)/m.exec(sdp)?.[1] ?? 'none';
 
-/** @param webrtc settings of its calls. @param crashes just before the server is killed. */
-async function hearsAgain(path: string, webrtc: object, crashes: () => void = () => {}): Promise<string> {
+/** @param webrtc settings of its calls. @param replace has another process go on; left out: behind `kill -9`. */
+async function hearsAgain(
+  path: string,
+  webrtc: object,
+  replace = (server: SupervisedServer): Promise<void> => server.kill(),
+): Promise<string> {
   const server = await startSupervised({
     dialplan: { default: { echo: ['Answer', 'Echo'] } },
     more: { http: { allowed_origins: ['*'] }, media: { webrtc } },
@@ -72,8 +76,7 @@ async function hearsAgain(path: string, webrtc: object, crashes: () => void = ()
     const [channel] = await server.client().ok<{ id: string }[]>('GET', '/channels');
     const described = () => page.evaluate<string>('current.connection.remoteDescription.sdp');
     const known = fingerprintIn(await described());
-    crashes();
-    await server.kill();
+    await replace(server);
     const after = server.client();
     const channels = await after.ok<{ id: string; state: string }[]>('GET', '/channels');
     assert.equal(
@@ -116,16 +119,24 @@ chromium.test(
       const [first, second] = [new Authority().sign('calls'), new Authority().sign('calls')];
       const pair = files.pair('calls', first);
       assert.is(await hearsAgain(path, pair), fingerprintOf(first));
-      assert.is(await hearsAgain(path, pair, () => files.pair('calls', second)), fingerprintOf(second));
+      const replaced = hearsAgain(path, pair, (server) => {
+        files.pair('calls', second);
+        return server.kill();
+      });
+      assert.is(await replaced, fingerprintOf(second));
     } finally {
       files.close();
     }
   },
 );
 
-chromium.test(browsers, 'so does one on the port that all browsers share', async (path) => {
-  await hearsAgain(path, { udp_port: await freePort() });
-});
+for (const [how, replace] of [
+  ['', (server: SupervisedServer) => server.kill()],
+  [', also over an upgrade', (server: SupervisedServer) => server.replace()],
+] as const)
+  chromium.test(browsers, `so does one on the port that all browsers share${how}`, async (path) => {
+    await hearsAgain(path, { udp_port: await freePort() }, replace);
+  });
 
 type Seeing = { server: SupervisedServer; alice: Page; bob: Page };
 

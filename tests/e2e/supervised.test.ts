@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CertificateFiles } from '../support/certificates.ts';
+import { freePort } from '../support/free-port.ts';
 import { membersKeepTheirCalls } from '../support/group-story.ts';
 import { Caller, ownCertificates } from '../support/hostile.ts';
 import { Phone } from '../support/phone.ts';
@@ -464,5 +465,30 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+supervised(
+  'where another program has the port of all browsers after a crash, it says so until that is free',
+  async () => {
+    const port = await freePort();
+    const server = await startSupervised({ more: { media: { webrtc: { udp_port: port } } } });
+    const taken = createSocket('udp4').bind(port, '127.0.0.1');
+    try {
+      await once(taken, 'listening');
+      process.kill(server.server(), 'SIGKILL');
+      await untilAsked(
+        async () => server.logged().includes(`UDP 127.0.0.1:${port} is in use by another program`),
+        () => `it is not told: ${server.logged()}`,
+      );
+      taken.close();
+      await untilAsked(
+        async () =>
+          (await fetch(`http://127.0.0.1:${server.httpPort}/ari/asterisk/ping`).catch(() => undefined)) !== undefined,
+        () => `the server does not answer: ${server.logged()}`,
+      );
+    } finally {
+      await server.close();
+    }
+  },
+);
 
 supervised.run();

@@ -1,8 +1,11 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
+import { freePort } from '../support/free-port.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -161,6 +164,28 @@ onNodes(
     await b.begin();
     await cluster.whole();
     assert.equal(await b.client().ok('GET', '/channels'), []);
+  },
+);
+
+const browserPort = await freePort();
+
+onNodes(
+  'a node whose port of all browsers is in use goes on with the calls of another',
+  ['a', 'b'],
+  { ...automatic, media: { webrtc: { udp_port: browserPort } } },
+  async (cluster, ends) => {
+    const [a, b] = [cluster.node('a'), cluster.node('b')];
+    const app = await a.app('shop');
+    const { phone, channel } = await callIn(app, b, ends);
+    // As a browser that calls it does.
+    const taken = createSocket('udp4').bind(browserPort, '127.0.0.1');
+    ends.push(async () => void taken.close());
+    await once(taken, 'listening');
+    await b.untilReplicated();
+    await b.child.end('SIGKILL');
+    await phone.until(() => phone.reinvites.length > 0, 'an INVITE from the new address');
+    phone.hangup();
+    await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
   },
 );
 

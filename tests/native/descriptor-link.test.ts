@@ -177,6 +177,22 @@ held('the next process takes up the sockets on its addresses and closes the othe
   for (const each of [...opened, ...taken]) closeSync(each);
 });
 
+held('an address is known on which a socket is left, until that is taken up', () => {
+  const socket = createProcess().listening.open('datagrams', anyPort);
+  const at = { ...anyPort, port: portOf(socket) };
+  const { listening } = createProcess([copy(socket)]);
+  const isLeft = (): boolean[] => [
+    listening.isLeft('datagrams', at),
+    listening.isLeft('connections', at),
+    listening.isLeft('datagrams', { ...at, host: '127.0.0.2' }),
+    listening.isLeft('datagrams', { ...at, host: 'nowhere' }),
+  ];
+  assert.equal(isLeft(), [true, false, false, false]);
+  const taken = listening.open('datagrams', at);
+  assert.equal(isLeft(), [false, false, false, false]);
+  for (const each of [socket, taken]) closeSync(each);
+});
+
 held('an address in use is refused by its code', () => {
   const { listening } = createProcess();
   const socket = listening.open('datagrams', anyPort);

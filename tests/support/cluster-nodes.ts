@@ -143,8 +143,8 @@ type NodeConfig = {
   hosts?: Readonly<Record<string, Host>>;
 };
 
-/** Settings of `cluster`. */
-export type NodeSettings = { replicate?: boolean; [setting: string]: unknown };
+/** Settings of `cluster`, and those of `media`. */
+export type NodeSettings = { replicate?: boolean; media?: object; [setting: string]: unknown };
 
 /** A server that is a node, in a process of its own. */
 export class NodeProcess {
@@ -179,7 +179,7 @@ export class NodeProcess {
   static async start(
     name: string,
     nats: string,
-    cluster: NodeSettings = {},
+    { media, ...cluster }: NodeSettings = {},
     { endpoints = {}, limits = {}, users = [], hosts = {}, more = [] }: NodeConfig & { more?: readonly string[] } = {},
   ): Promise<NodeProcess> {
     const [port, sip, ws] = [await freePort(), await freePort(), await freePort()];
@@ -190,7 +190,7 @@ export class NodeProcess {
       http: { bind: host.address, port, users: [tester, ...users] },
       limits,
       sip: { transports: transportsAt(host.address, sip, ws), endpoints: { ...alice, ...endpoints } },
-      media: { rtp_ports: [0, 0], warm_up: false },
+      media: { rtp_ports: [0, 0], warm_up: false, ...media },
       dialplan: {
         default: {
           ...{ 1000: ['Answer()', 'Wait(3600)'], 1001: ['Stasis(shop)'] },
