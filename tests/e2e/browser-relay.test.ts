@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { untilTrue } from '../support/browser.ts';
+import { BrowserLeg } from '../support/browser-leg.ts';
 import {
   BrowserPages,
   onlyCandidates,
@@ -201,6 +202,39 @@ for (const ice of ['full', 'lite'])
       );
     },
   );
+
+test('the one port is told with the address outside of the NAT, which forwards it', async () => {
+  const port = await freePort();
+  const [outside, inside] = ['203.0.113.5', '127.0.0.1'];
+  const media = { webrtc: { udp_port: port } };
+  await onServer({ sip: { external_address: outside }, media }, async (server) => {
+    const app = await server.app('desk');
+    const leg = server.closing(await BrowserLeg.open());
+    const token = await pageToken(server, 'alice');
+    const response = await fetch(`${server.url.replace(/\/ari$/, '/hookswitch')}/webrtc?app=desk`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/sdp' },
+      body: leg.offer(),
+    });
+    assert.is(response.status, 201);
+    const answer = await response.text();
+    const { channel } = await app.waitFor('StasisStart');
+    const candidates = [...answer.matchAll(/^a=candidate:\S+ 1 udp \d+ (\S+) (\d+) typ (\S+)/gm)];
+    assert.equal(
+      candidates.map(([, address, at, type]) => [address, Number(at), type]),
+      [[outside, port, 'host']],
+    );
+    leg.begin(answer.replaceAll(outside, inside));
+    await leg.connected();
+    const heard = new Promise<void>((resolve) => {
+      leg.heard = () => resolve();
+    });
+    await app.ok('POST', `/channels/${channel.id}/answer`);
+    await app.ok('POST', `/channels/${channel.id}/play?media=tone:440/10000,0/10`);
+    await heard;
+    await app.ok('DELETE', `/channels/${channel.id}`);
+  });
+});
 
 /** Both are needed. */
 const both = chromium.path ? coturn : chromium;
