@@ -92,6 +92,19 @@ store('is at every moment what a snapshot would have', async () => {
   await story.close();
 });
 
+store('has the events of each change of a channel, also when channels are written again by time', async () => {
+  const story = await createStory(5, true);
+  const { clock, ask, directory } = story;
+  await ask('POST', '/channels?endpoint=PJSIP/bob&app=app&channelId=out');
+  await clock.run(6);
+  // Bob answers, and time passes, within one turn of the event loop: nothing else writes.
+  clock.advance(1_000);
+  const { calls } = written(directory) as { calls: { channels: { life: { value: string } }[] } };
+  assert.is(calls.channels[0]?.life.value, 'up');
+  assert.equal(differences(written(directory), story.server.dump()), []);
+  await story.close();
+});
+
 /** What an application asks for while alice (`@`) and bob (`out`) are in calls with it, and how long that takes, in ms. */
 const requests: readonly (readonly [method: string, path: string, ms?: number])[] = [
   ['POST', '/asterisk/variable?variable=GLOBAL_ONE&value=1'],
