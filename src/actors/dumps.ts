@@ -63,6 +63,15 @@ const StepDump = Type.Object({
   /** Keys that it has not read. */
   typedAhead: optional(list(text)),
   playback: optional(PlaybackDump),
+  /** Its recording, and how much of that lies in its unfinished file, in ms. */
+  recording: optional(
+    Type.Object({
+      name: text,
+      format: text,
+      durationMs: Type.Number({ minimum: 0 }),
+      talkingMs: Type.Number({ minimum: 0 }),
+    }),
+  ),
 });
 
 const ChannelDump = Type.Object({

@@ -70,9 +70,11 @@ async function checkDirectories(base: Base): Promise<void> {
   if (unusable !== undefined)
     log.warn({ reason: unusable }, 'recordings cannot be stored (recordings.directory); requested ones will fail');
   // Recordings that continue are not leftovers.
-  const goOn = (from?.calls.recordings ?? []).map(({ plan }) =>
-    recordingPath(config.recordings.directory, plan.name, plan.format),
-  );
+  const plans = [
+    ...(from?.calls.recordings ?? []).map(({ plan }) => plan),
+    ...(from?.calls.channels ?? []).flatMap(({ step }) => step?.recording ?? []),
+  ];
+  const goOn = plans.map(({ name, format }) => recordingPath(config.recordings.directory, name, format));
   for (const recording of await finishLeftovers(config.recordings.directory, new Set(goOn)))
     log.warn({ recording }, 'finished a recording of a previous run');
 }

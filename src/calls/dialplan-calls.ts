@@ -136,7 +136,8 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
 
 function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): RecordOutcome {
   if (report.type !== 'record.finished') return 'ERROR';
-  const outcomes = { stopped: 'HANGUP', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
+  // Nothing stops the recording of a step that goes on: a key ended it in the process before.
+  const outcomes = { stopped: 'DTMF', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
   return outcomes[report.reason] as RecordOutcome;
 }
 
@@ -149,21 +150,27 @@ function recordingFor(stored: DialplanCallsOptions['stored'], attempt: Attempt) 
     if (path === undefined) return { done: Promise.resolve('ERROR'), stop: nothing };
     let stop = nothing;
     const done = new Promise<RecordOutcome>((resolve) => {
+      const { journal } = entry;
+      const left = journal.takeRecording(name, format);
       const request = {
         path,
         format,
         ifExists: append ? ('append' as const) : ('overwrite' as const),
-        beep,
+        beep: beep && !left,
         channels: 1 as const,
         maxDurationMs,
         maxSilenceMs,
         terminateOn,
+        ...(left && { goOn: left }),
       };
+      let hasFile = left !== undefined;
       const told = (report: RecordReport): void => {
-        if (report.type === 'record.started') recording.begun();
-        else resolve(outcomeOf(report));
+        hasFile = report.type === 'record.started';
+        journal.changed();
+        if (report.type !== 'record.started') resolve(outcomeOf(report));
       };
       const handle = entry.leg.media.record(request, told);
+      journal.records(() => (hasFile ? { name, format, ...handle.progress() } : undefined));
       stop = () => handle.stop();
     });
     return { done, stop: () => stop() };

@@ -59,8 +59,6 @@ export type DialplanRecording = {
   maxDurationMs: number;
   maxSilenceMs: number;
   terminateOn: 'none' | 'any' | '*' | '#';
-  /** Hears that its file exists. */
-  begun: () => void;
 };
 
 /** Which channel is listened to, and who hears the listener. */

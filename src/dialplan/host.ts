@@ -99,7 +99,7 @@ export interface DialplanJournal {
   changed(): void;
   /** What the step noted next in the process before; null: no key came in its time. Undefined: it noted no more. */
   recall(): string | null | undefined;
-  /** The step has read a key, or none in its time; or its recording has begun. */
+  /** The step has read a key, or none in its time. */
   note(key: string | undefined): void;
   /** A time of so many ms begins: how much of it is left, in ms. It was running in the process before if that is less. */
   timeLeft(ms: number): number;

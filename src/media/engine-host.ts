@@ -109,7 +109,10 @@ export function hostEngine(
       if (command.type === 'configure' && command.flow.codec === 'opus' && !hasOpus) needOpus();
       if (command.type === 'shutdown') warmUp?.stop();
       if (command.type === 'compact') compact?.();
-      if (command.type === 'halt') lastWords?.end();
+      if (command.type === 'halt') {
+        engine.recorders.flushNow();
+        lastWords?.end();
+      }
       carryOut(host, command);
       if (command.type === 'linger') lastWords = new LastWords(command.room);
     }

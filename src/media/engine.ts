@@ -83,7 +83,7 @@ export class MediaEngine {
   readonly #mixes = new Map<number, Mixing>();
   readonly #taps = new Set<Tap>();
   readonly #detectors: Detectors;
-  readonly #recorders: Recorders;
+  readonly recorders: Recorders;
   readonly #overhearers: Overhearers;
   readonly #pipes: Pipes;
   readonly #measures: Measures;
@@ -98,7 +98,7 @@ export class MediaEngine {
       ...{ clock, sockets, random32, share: place, hit, browsers: config.webrtc },
       ...{ address: config.address, range: config.ports, drainMs: config.portDrainMs },
     });
-    this.#recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
+    this.recorders = new Recorders({ taps: this.#taps, random32, config, files: options.files, report });
     this.#overhearers = new Overhearers(this.#taps, report);
     this.#detectors = new Detectors(this.#taps, config.toneZone, report);
     const { log, wakeUp = newWakeUp(0), wakeUps = noWakeUps } = options;
@@ -351,7 +351,7 @@ export class MediaEngine {
     if (!end) return;
     this.#ends.delete(session);
     this.#detectors.forget(end);
-    this.#recorders.end(end);
+    this.recorders.end(end);
     this.#overhearers.forget(end);
     for (const { session: snoop } of this.#snoops.forget(end)) this.#end(snoop, 'who it listened to is gone');
     for (const mix of this.#mixes.values()) mix.leave(end);
@@ -368,13 +368,13 @@ export class MediaEngine {
     const end = this.#ends.get(session);
     if (!end) return;
     this.#close(session, reason);
-    this.#recorders.whenComplete(end, () => this.#options.report({ type: 'faulted', session, reason }));
+    this.recorders.whenComplete(end, () => this.#options.report({ type: 'faulted', session, reason }));
   }
 
   #closeMix(mix: number, reason = 'the mix was closed'): void {
     const found = this.#mixes.get(mix);
     this.#mixes.delete(mix);
-    if (found) this.#recorders.end(found);
+    if (found) this.recorders.end(found);
     found?.close(reason);
     this.#stopWhenIdle();
   }
@@ -405,7 +405,7 @@ export class MediaEngine {
         return void this.#closeMix(mixing.mix);
       case 'record':
       case 'controlRecording':
-        return void this.#recorders.apply(mixing, command);
+        return void this.recorders.apply(mixing, command);
       case 'video':
       case 'show':
         return void mixing.video.apply(command, this.#options.clock.monotonic());
@@ -423,7 +423,7 @@ export class MediaEngine {
         return void this.#detectors.apply(end, command);
       case 'record':
       case 'controlRecording':
-        return void this.#recorders.apply(end, command);
+        return void this.recorders.apply(end, command);
       case 'configureVideo':
         return void this.#videos.configure(end.session, command.stream, command.flow);
       case 'askKeyFrame':

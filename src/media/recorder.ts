@@ -166,6 +166,11 @@ export class Recorder implements Tap {
     this.#finish('sourceGone');
   }
 
+  /** Writes what it has recorded: its thread is about to be stopped. */
+  flushNow(): void {
+    this.#writer?.flushNow();
+  }
+
   #opened(writer: RecordingWriter): void {
     this.#writer = writer;
     const { source, request, told } = this.#options;

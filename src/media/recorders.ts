@@ -76,6 +76,11 @@ export class Recorders {
     this.#recorders.delete(owner);
   }
 
+  /** Writes what all have recorded: this thread is about to be stopped, and another process goes on. */
+  flushNow(): void {
+    for (const each of this.#recorders.values()) for (const recorder of each.values()) recorder.flushNow();
+  }
+
   /** Calls back once all of its recordings are written. */
   whenComplete(owner: End | Mixing, then: () => void): void {
     const unfinished = this.#unfinished.get(owner);

@@ -187,8 +187,6 @@ export class FakeChannel implements DialplanChannel {
   get listeners(): number {
     return this.#listeners.size;
   }
-  /** The file of its recording exists. */
-  recordingBegun = (): void => {};
   /** What is asked of others is written down; it ends when the test says so. */
   ongoing: ((value: never) => void) | undefined;
   #begin<T>(what: string): Ongoing<T> {
@@ -213,10 +211,7 @@ export class FakeChannel implements DialplanChannel {
       return () => void this.calls.push('stop music');
     },
     broadcast: ({ pattern, ...request }) => this.#begin(`broadcast ${pattern.source} ${JSON.stringify(request)}`),
-    record: (recording) => {
-      this.recordingBegun = recording.begun;
-      return this.#begin(`record ${JSON.stringify(recording)}`);
-    },
+    record: (recording) => this.#begin(`record ${JSON.stringify(recording)}`),
   };
   detectTalking(detection: TalkDetection | undefined): void {
     this.calls.push(`detectTalking ${JSON.stringify(detection)}`);

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -272,6 +272,51 @@ mixed('calls on hold and transfers under way go on', async () => {
     );
   } finally {
     await Promise.all([client.close(), ...phones.map((phone) => phone.close())]);
+    await server.close();
+  }
+});
+
+mixed('a Record of the dialplan goes on in its unfinished file, and ends by its key', async () => {
+  const server = await startSupervised({
+    dialplan: { default: { voicemail: ['Answer', 'Record(mail.ulaw,0,0,q)', 'Stasis(desk,${RECORD_STATUS})'] } },
+    more: { supervisor: { steady: 0.1 } },
+  });
+  const phone = await Phone.open('1', server.sip);
+  const client = server.client();
+  const directory = join(server.directory, 'recordings');
+  const unfinished = () => statSync(join(directory, 'mail.ulaw.part'), { throwIfNoEntry: false });
+  const grows = async (): Promise<void> => {
+    const from = unfinished()?.size ?? 0;
+    await untilAsked(
+      async () => (unfinished()?.size ?? 0) > from + 8_000,
+      () => `it does not grow: ${JSON.stringify(readdirSync(directory))} ${server.logged()}`,
+    );
+  };
+  try {
+    await phone.call('voicemail');
+    phone.audio.hum(400);
+    await grows();
+    const { ino } = unfinished()!;
+    for (const interrupt of [() => server.replace(), () => server.kill()]) {
+      await interrupt();
+      await grows();
+      assert.equal(readdirSync(directory), ['mail.ulaw.part']);
+      assert.is(unfinished()?.ino, ino);
+    }
+    const { size } = unfinished()!;
+    await client.connect('desk');
+    phone.audio.hush();
+    await phone.audio.press('#', 100);
+    const { args } = await client.waitFor('StasisStart');
+    assert.equal(args, ['DTMF']);
+    assert.equal(readdirSync(directory), ['mail.ulaw']);
+    const recorded = readFileSync(join(directory, 'mail.ulaw'));
+    assert.ok(recorded.length >= size);
+    // The beginning is still there.
+    assert.equal(tonesIn(recorded.subarray(4_000, 8_000), [400, 700]), [400]);
+    phone.hangup();
+  } finally {
+    await Promise.all([client.close(), phone.close()]);
     await server.close();
   }
 });

@@ -316,24 +316,18 @@ export const record: Application = {
     }
     const options = readOptions(args[3] ?? '');
     await answer(step);
-    const { journal } = channel;
-    const longestMs = parseSeconds(args[2] ?? '') ?? 0;
     const status = await until(step, () => {
-      // What the process before has recorded is kept. Before its file existed, a file of that name is an older one.
-      const goesOn = journal.recall() !== undefined;
+      // A process of an earlier version noted only that it had begun. Its file has been put in its place.
+      const goesOn = channel.journal.recall() !== undefined;
       return channel.callControl().record({
         ...file,
         append: goesOn || options.has('a'),
         beep: !goesOn && !options.has('q'),
         maxSilenceMs: parseSeconds(args[1] ?? '') ?? 0,
-        maxDurationMs: longestMs && Math.max(1, journal.timeLeft(longestMs)),
+        maxDurationMs: parseSeconds(args[2] ?? '') ?? 0,
         terminateOn: options.has('y') ? 'any' : '#',
-        begun() {
-          if (!goesOn && !step.signal.aborted) journal.note('recording');
-        },
       });
     });
-    journal.timeOver();
     if (status) {
       channel.note('RECORDED_FILE', file.name);
       channel.note('RECORD_STATUS', status);

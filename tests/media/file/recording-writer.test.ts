@@ -103,6 +103,28 @@ ffmpeg.test(
   },
 );
 
+test('what was taken is written at once, also behind a batch that is being written, and read by who goes on', async ({
+  directory,
+}) => {
+  for (const format of ['wav', 'ulaw', 'ogg'])
+    for (const ms of format === 'wav' ? [700] : [700, 1_700]) {
+      const path = join(directory, `${ms}.${format}`);
+      const options = optionsFor(path, format);
+      const writer = await openRecording(options, neverFails);
+      const { sampleRate } = writer;
+      const audio = sine(440, sampleRate, (sampleRate / 1_000) * ms);
+      // Its batch of 1 s is on its way.
+      for (let at = 0; at < audio.length; at += sampleRate / 50) writer.write(audio.subarray(at, at + sampleRate / 50));
+      writer.flushNow();
+      // This process would stand still now: its batch alone ends, and no header follows.
+      await new Promise((resolve) => setImmediate(resolve));
+      const next = await openRecording({ ...options, goOn: 'surely' }, neverFails);
+      await next.finish();
+      const samples = await heard(path, format, sampleRate);
+      assertSounds(samples, audio, sampleRate, `${format} ${ms} ms`);
+    }
+});
+
 opusdec.test(test, 'Ogg pages and granules are what opusdec expects, to the sample', async (program, { directory }) => {
   for (const ms of [1000, 1010, 2003]) {
     const path = join(directory, `${ms}.ogg`);
