@@ -4,6 +4,8 @@ import type { Clock } from './clock.ts';
 
 /** The one source of identifiers: made in `build/base.ts`, passed down, counted up in tests. */
 export interface Ids {
+  /** The mark of this node, which begins its SIP tags and the ids of its objects; '' outside a cluster. */
+  readonly mark: string;
   /** A channel id in Asterisk's form, `<unix seconds>.<counter>`; with a system name `<name>-<seconds>.<counter>`. */
   channel(): string;
   /** A random UUID (bridges, playbacks). */
@@ -45,6 +47,7 @@ export function createIds(clock: Clock, systemName = '', node = ''): CountedIds 
   const prefix = mark + (systemName && `${systemName}-`);
   let counter = 0;
   return {
+    mark,
     channel: () => `${prefix}${Math.floor(clock.now() / 1000)}.${counter++}`,
     get channels() {
       return counter;

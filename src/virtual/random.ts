@@ -28,6 +28,7 @@ export function createSeededIds(clock: Clock, random: Random, mark = ''): Counte
   const hex = (digits: number): string => pick('0123456789abcdef', digits);
   let counter = 0;
   return {
+    mark,
     channel: () => `${mark}${Math.floor(clock.now() / 1000)}.${counter++}`,
     get channels() {
       return counter;

@@ -105,7 +105,7 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
   });
   const operations = createBridgeOperations({
     ...{ bridges, channels, playbacks, recordings, clock, beyond: own, variablesLimit: 10 },
-    ids: { channel: () => '', uuid: () => '', hex: () => '', secret: () => '' },
+    ids: { mark: '', channel: () => '', uuid: () => '', hex: () => '', secret: () => '' },
     policy: { recordsInBridges: true },
   });
   own.attach(operations);

@@ -18,7 +18,7 @@ const account = (username: string, password: string, more: object = {}): object 
 const passwords: Readonly<Record<string, string>> = { alice: 'wonder', bob: 'builder', carol: 'carol', dave: 'dave' };
 const endpoints = {
   bob: account('bob', 'builder'),
-  carol: account('carol', 'carol'),
+  carol: account('carol', 'carol', { allow_replaces: true }),
   dave: account('dave', 'dave', { allow: { calls: 1 } }),
 };
 
@@ -195,6 +195,68 @@ onShared(
     await alice.over();
   },
 );
+
+/** A header that names the call of a phone, for another one to take over (RFC 3891). */
+const replacing = (phone: Phone): string[] => [`Replaces: ${decodeURIComponent(phone.replaces())}`];
+
+for (const over of ['UDP', 'TCP', 'WS'] as const)
+  onShared(
+    `a phone takes over calls of another node over ${over}: one of a Dial, and one that rings`,
+    async (cluster, open) => {
+      const alice = await open('alice', 'a');
+      const bob = await open('bob', 'a');
+      const carol = await open('carol', 'b', over);
+      await bob.call('1002');
+      await alice.answered();
+      await carol.call('x', replacing(alice));
+      await alice.over();
+      bob.audio.hum(400);
+      carol.audio.hum(700);
+      await bob.audio.hears([700], [400, 700]);
+      await carol.audio.hears([400], [400, 700]);
+      assert.ok((await channelsOf(cluster)).every(({ id }) => id.startsWith('a~')));
+      assert.is(await carol.offerAnew(), 200);
+      bob.hangup();
+      await carol.over();
+
+      alice.answers = false;
+      const called = bob.call('1002');
+      await alice.until(() => alice.rings, 'the call');
+      await carol.call('x', replacing(alice));
+      await called;
+      await alice.until(() => !alice.rings, 'the end of the ringing');
+      await carol.audio.hears([400], [400, 700]);
+      carol.hangup();
+      await bob.over();
+    },
+  );
+
+onShared('a call of another node is taken over only where it might be at its own node', async (cluster, open) => {
+  const alice = await open('alice', 'a');
+  const bob = await open('bob', 'a');
+  const carol = await open('carol', 'b');
+  const dave = await open('dave', 'b');
+  await bob.call('1002');
+  await alice.answered();
+  assert.match(await refusalOf(dave.call('x', replacing(alice))), /403 Forbidden/);
+  for (const tag of ['a~1', 'b~1', 'c~1', '1'])
+    assert.match(await refusalOf(carol.call('x', [`Replaces: 1;to-tag=${tag};from-tag=2`])), /481 /);
+  const mallory = await Phone.open('mallory', cluster.node('b').sip);
+  try {
+    assert.match(await refusalOf(mallory.call('x', replacing(alice))), /401 Unauthorized/);
+  } finally {
+    await mallory.close();
+  }
+  cluster.node('a').child.signal('SIGSTOP');
+  try {
+    assert.match(await refusalOf(carol.call('x', replacing(alice))), /503 Service Unavailable/);
+  } finally {
+    cluster.node('a').child.signal('SIGCONT');
+  }
+  await cluster.whole();
+  bob.hangup();
+  await alice.over();
+});
 
 onShared('strangers reach no other node by its mark, and no call by guessing', async (cluster, open) => {
   const mallory = await Phone.open('mallory', cluster.node('b').sip);

@@ -108,6 +108,7 @@ function createStoryIds(now: () => number): CountedIds {
   let channels = 0;
   const hex = (digits: number) => (++next).toString(16).padStart(digits, '0');
   return {
+    mark: '',
     channel: () => `${Math.floor(now() / 1000)}.${channels++}`,
     get channels() {
       return channels;

@@ -149,7 +149,7 @@ class Outgoing implements OutgoingCall {
     this.#handlers = handlers;
     const { stack, request } = options;
     this.callId = from?.callId ?? request.callId ?? stack.ids.uuid();
-    this.#tag = from?.tag ?? stack.ids.hex(16);
+    this.#tag = from?.tag ?? stack.ids.mark + stack.ids.hex(16);
     this.#session = from?.session ?? (request.session === 'off' ? undefined : request.session);
   }
 

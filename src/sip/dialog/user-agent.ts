@@ -337,7 +337,7 @@ function sendSingle(
   told: SingleHandlers,
 ): SingleSent {
   const callId = request.callId ?? stack.ids.uuid();
-  const tag = stack.ids.hex(16);
+  const tag = stack.ids.mark + stack.ids.hex(16);
   let cseq = 0;
   const nextCseq = request.nextCseq ?? (() => ++cseq);
   const build = (target: Target) => {

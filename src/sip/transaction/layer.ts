@@ -118,7 +118,7 @@ class Transactions implements TransactionLayer {
       send: (bytes, target, onFailure) => transports.send(bytes, target, onFailure),
       sendCancel: (cancel, target) => this.#sendCancel(cancel, target),
       guard: (call) => this.#guard(call),
-      newTag: () => ids.hex(10),
+      newTag: () => ids.mark + ids.hex(10),
       tagOf: (key) => this.#tagOf(key),
       keep: (request, why) => this.#keep(request, why),
       tellAck: (ack, source) => {
@@ -407,7 +407,7 @@ class Transactions implements TransactionLayer {
 
   #tagOf(key: string): string {
     this.#tagSecret ??= this.#ids.secret(40);
-    return createHmac('sha256', this.#tagSecret).update(key).digest('hex').slice(0, 16);
+    return this.#ids.mark + createHmac('sha256', this.#tagSecret).update(key).digest('hex').slice(0, 16);
   }
 
   #forgetServer({ keys }: RunningServer): void {

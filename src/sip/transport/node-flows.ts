@@ -1,8 +1,10 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { markOf } from '../../lib/ids.ts';
 import { createTally } from '../../lib/tally.ts';
 import { buildResponse } from '../message/build.ts';
-import type { SipMessage } from '../message/message.ts';
+import type { SipMessage, SipRequest } from '../message/message.ts';
+import { replacesOf } from '../message/named-dialog.ts';
 import { parseMessage } from '../message/parse.ts';
 import type { Uri } from '../message/uri.ts';
 import { MAGIC_COOKIE } from '../message/via.ts';
@@ -12,7 +14,8 @@ import type { MessageHandler, NodeFlow, SendFailure, Source, Target, TrafficWatc
 
 /**
  * Sockets of other nodes of a cluster. The call is here and the socket is there: what we send to the peer leaves from there,
- * with a mark of this node in Via and Contact. What the peer sends with that mark comes here. Nothing else is passed on.
+ * with a mark of this node in Via and Contact. What the peer sends with that mark comes here. So does an INVITE that replaces
+ * a call of this node (RFC 3891), by the mark in our tag. Nothing else is passed on.
  */
 
 /** Marks what belongs to a node. No name of a node has such a sign. */
@@ -21,7 +24,14 @@ const sign = '~';
 /** The mark of the owner of a call whose peer is reached through another node; '' for others. */
 export const ownerMark = ({ via }: Target): string => (via ? via.owner + sign : '');
 
-/** The node whose mark a message has: a response in the branch of our Via, a request in a dialog in our Contact. */
+/** Our tag: of the dialog that a request is in, or that an INVITE replaces. The ACK of a refused INVITE has it, too. */
+function ownTag(request: SipRequest): string {
+  if (request.toTag !== undefined) return request.toTag;
+  const replaced = request.method === 'INVITE' ? replacesOf(request) : undefined;
+  return replaced === undefined || replaced === 'malformed' ? '' : replaced.toTag;
+}
+
+/** The node whose mark a message has: a response in the branch of our Via, a request in our Contact or tag. */
 function markedNode(message: SipMessage): string | undefined {
   if (message.kind === 'response') {
     const branch = message.topVia?.params['branch'] ?? '';
@@ -30,7 +40,8 @@ function markedNode(message: SipMessage): string | undefined {
   }
   const { uri } = message;
   const user = uri.scheme === 'sip' || uri.scheme === 'sips' ? (uri.user ?? '') : '';
-  return user.length > 1 && user.endsWith(sign) && message.toTag !== undefined ? user.slice(0, -1) : undefined;
+  if (user.length > 1 && user.endsWith(sign) && message.toTag !== undefined) return user.slice(0, -1);
+  return markOf(ownTag(message));
 }
 
 /** Carries messages between nodes. */

@@ -150,6 +150,7 @@ function countedIds(): Ids {
   let secrets = 0;
   const hex = (digits: number) => (++next).toString(16).padStart(digits, '0');
   return {
+    mark: '',
     channel: () => hex(8),
     uuid: () => hex(12),
     hex,

@@ -12,7 +12,7 @@ const at = (address: string, port = 5070): Source => ({ ...peer('udp', port), ad
 /** A phone that says what it likes, from where it likes; every request has the next number. */
 function createCaller(victim: Victim, user: string) {
   const digest = createDigestClient([{ username: 'alice', password: 'x' }], {
-    ...{ channel: () => '', uuid: () => '', secret: () => '' },
+    ...{ mark: '', channel: () => '', uuid: () => '', secret: () => '' },
     hex: () => 'cnonce',
   });
   let cseq = 0;

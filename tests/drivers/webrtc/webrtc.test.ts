@@ -62,6 +62,7 @@ function setUp({
       },
     },
     ids: {
+      mark: '',
       channel: () => 'c',
       uuid: () => `s${++count}`,
       hex: (n) => `${++count}`.padStart(n, '0'),

@@ -122,7 +122,7 @@ export function createBench(options: { onStep?: (step: Step) => void; protocol?:
   const layer = createTransactionLayer({
     transports,
     clock,
-    ids: { channel: () => hex(8), uuid: () => hex(8), hex, secret: hex },
+    ids: { mark: '', channel: () => hex(8), uuid: () => hex(8), hex, secret: hex },
     log,
     inspect: options.onStep,
   });

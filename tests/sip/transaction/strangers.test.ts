@@ -21,7 +21,7 @@ function createBench(answer: (transaction: ServerTransaction) => void = () => {}
   const layer = createTransactionLayer({
     transports,
     clock,
-    ids: { channel: () => hex(8), uuid: () => hex(8), hex, secret: hex },
+    ids: { mark: '', channel: () => hex(8), uuid: () => hex(8), hex, secret: hex },
     log: createRecordingLog().log,
     limits,
     peers,

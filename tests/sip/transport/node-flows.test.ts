@@ -95,6 +95,32 @@ flows('a call is at one node and its phone at another: messages go both ways, by
   assert.is(b.heard.size, 0);
 });
 
+/** A request outside of dialogs that names one. */
+const naming = (method: string, tag: string): string =>
+  String(options('TCP 127.0.0.1:9;branch=z9hG4bKx'))
+    .replaceAll('OPTIONS', method)
+    .replace('CSeq:', `Replaces: 1;to-tag=${tag};from-tag=2\r\nCSeq:`);
+
+flows('an INVITE that replaces a call of another node goes there, and so does the ACK of its refusal', async () => {
+  const { a, b } = await twoNodes();
+  const phone = await phoneOf(b);
+  phone.socket.write(naming('INVITE', 'a~1'));
+  const { source } = await a.heard.next();
+  assert.is(source.via?.node, 'b');
+  phone.socket.write(inCall('sip:us@127.0.0.1', 'ACK').replace('tag=2', 'tag=a~2'));
+  await a.heard.next();
+  for (const text of [
+    naming('OPTIONS', 'a~1'),
+    naming('INVITE', 'b~1'),
+    naming('INVITE', 'nobody~1'),
+    naming('INVITE', 'a'),
+  ]) {
+    phone.socket.write(text);
+    await b.heard.next();
+  }
+  assert.equal([a.heard.size, b.heard.size], [0, 0]);
+});
+
 flows('what has no mark of another node, or is outside of a dialog, stays', async () => {
   const { a, b } = await twoNodes();
   const phone = await phoneOf(b);

@@ -53,7 +53,7 @@ test('the public address is refreshed; a silent STUN server is asked seven times
   };
   let made = 0;
   const hex = (digits: number) => (++made).toString(16).padStart(digits, '0');
-  const ids = { channel: () => '', uuid: () => '', hex, secret: hex };
+  const ids = { mark: '', channel: () => '', uuid: () => '', hex, secret: hex };
   const server = async () => ({ address: '192.0.2.1', port: 3478 });
   const outside = await learnExternalAddress({ server, bind: '0.0.0.0', openUdp, clock, ids, log: silentLog });
   const settled = () => new Promise((resolve) => setImmediate(resolve));
