@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
 import { markOf } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
 import { createTally } from '../../lib/tally.ts';
 import { buildResponse } from '../message/build.ts';
 import type { SipMessage, SipRequest } from '../message/message.ts';
