@@ -109,7 +109,7 @@ function failureOf(error: unknown): LinkError {
 }
 
 /** The messages under a subject that one side takes, on every connection that is made. */
-type Taken = { subject: string; take(message: Msg): void; subscription?: Subscription };
+type Taken = { subject: string; take(message: Msg): void; subscription?: Subscription; on?: NatsConnection };
 
 /** Counts the octets that NATS has not confirmed yet: behind so many of them it is asked for a sign. */
 class Unsent {
@@ -319,7 +319,10 @@ class NatsLink implements Omit<ClusterLink, keyof SharedTable | keyof SharedLog>
     return this.#open.connection;
   }
 
+  /** Once for each connection: one that begins while the connection opens would hear each message twice. */
   #subscribe(each: Taken, connection: NatsConnection): void {
+    if (each.on === connection) return;
+    each.on = connection;
     each.subscription = connection.subscribe(each.subject, {
       callback: (error, message) => {
         if (error) this.#log.warn({ subject: each.subject, error }, 'a subscription of NATS failed');
@@ -462,15 +465,15 @@ function createTable(table: () => Table, name: string): SharedTable {
     find: (key) => ours(async ({ bucket }) => (await bucket.get(key))?.string()),
     release: (key, wanted) =>
       ours(async ({ bucket, manager }) => {
-        const erase = (revision: number) => manager.streams.deleteMessage(`KV_${name}`, revision, false);
+        /** The row as it was written then; false if there is another one meanwhile, which stays. */
+        const erase = (revision: number): Promise<boolean> =>
+          manager.streams.deleteMessage(`KV_${name}`, revision, false).catch((error: unknown) => {
+            if (!messageMissing.includes((error as { code?: number }).code)) throw error;
+            return false;
+          });
         const known = writtenTo(bucket).get(key);
         writtenTo(bucket).delete(key);
-        if (known && known.value === wanted) {
-          await erase(known.revision).catch((error: unknown) => {
-            if (!messageMissing.includes((error as { code?: number }).code)) throw error;
-          });
-          return;
-        }
+        if (known && known.value === wanted && (await erase(known.revision))) return;
         const row = await bucket.get(key);
         if (row && (wanted === undefined || wanted === row.string())) await erase(row.revision);
       }),

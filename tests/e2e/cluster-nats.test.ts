@@ -1,10 +1,15 @@
+import { setImmediate } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ClusterLink } from '../../src/cluster/link.ts';
+import { createNatsLink } from '../../src/cluster/nats-link.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import type { Bridge } from '../../src/models/bridge.ts';
 import type { Channel } from '../../src/models/channel.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { Authority, CertificateFiles } from '../support/certificates.ts';
 import { NatsServer, NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
+import { silentLog } from '../support/log.ts';
 import { NatsWay } from '../support/nats-way.ts';
 import { need } from '../support/need.ts';
 import { untilAsked } from '../support/waiting.ts';
@@ -38,6 +43,60 @@ const onTwo = (title: string, run: (world: World) => Promise<void>, settings: No
       await server.close();
     }
   });
+
+/** Runs a test on two links to one NATS server, which begin to connect. */
+const onLinks = (title: string, run: (one: ClusterLink, other: ClusterLink) => Promise<void>): void =>
+  nats.test(trouble, title, async (command) => {
+    const server = await NatsServer.start(command);
+    const settings = {
+      ...{ servers: [server.url], cluster: 'links', user: '', password: '', ca: '', certificate: '', key: '' },
+      ...{ retryMs: 200, timeoutMs: 2_000, mostUnsent: 1_000_000, reservedMs: 60_000 },
+      states: { octets: 0, replicas: 1 },
+    };
+    const links = ['one', 'other'].map((name) =>
+      createNatsLink({ ...settings, name }, { clock: systemClock, log: silentLog }),
+    );
+    try {
+      await run(links[0]!, links[1]!);
+    } finally {
+      for (const link of links) await link.close();
+      await server.close();
+    }
+  });
+
+const isUp = (link: ClusterLink): Promise<void> =>
+  untilAsked(
+    async () => link.state === 'up',
+    () => `the link is ${link.state}: ${link.reason}`,
+  );
+
+onLinks('a node that begins to listen while it connects hears each message once', async (link) => {
+  // The connection is there, and the bucket is being opened.
+  while (link.largest === 0) await setImmediate();
+  assert.is(link.state, 'connecting');
+  const heard: string[] = [];
+  link.hear('links.test', (data) => void heard.push(String(Buffer.from(data))));
+  await isUp(link);
+  link.publish('links.test', Buffer.from('hello'));
+  await new Promise<void>((resolve) => {
+    link.hear('links.last', () => resolve());
+    link.publish('links.last', Buffer.from(''));
+  });
+  assert.equal(heard, ['hello']);
+});
+
+onLinks('a row is removed as long as it is the same, whichever node has written it', async (one, other) => {
+  await Promise.all([isUp(one), isUp(other)]);
+  await one.claim('test.kept', '1');
+  assert.ok(await other.replace('test.kept', '1', '2'));
+  await one.release('test.kept', '1');
+  assert.is(await other.find('test.kept'), '2');
+  await one.claim('test.back', '1');
+  assert.ok(await other.replace('test.back', '1', '2'));
+  assert.ok(await other.replace('test.back', '2', '1'));
+  await one.release('test.back', '1');
+  assert.is(await other.find('test.back'), undefined);
+});
 
 const bridgeOf = (client: AriClient): Promise<Bridge> => client.ok<Bridge>('POST', '/bridges');
 
