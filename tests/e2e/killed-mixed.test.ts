@@ -1,5 +1,7 @@
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
@@ -17,6 +19,7 @@ import { untilAsked } from '../support/waiting.ts';
  * is upgraded instead.
  */
 const mixed = suite('calls in all states behind kill -9');
+const shiftedClock = fileURLToPath(new URL('../support/shifted-clock.mjs', import.meta.url));
 const isUpgraded = process.env['HOOKSWITCH_TEST_UPGRADE'] !== undefined;
 const groups = Number(process.env['HOOKSWITCH_TEST_GROUPS'] ?? 2);
 
@@ -318,6 +321,89 @@ mixed('a Record of the dialplan goes on in its unfinished file, and ends by its 
   } finally {
     await Promise.all([client.close(), phone.close()]);
     await server.close();
+  }
+});
+
+mixed('away policies apply as long after the application went as they say, whatever is killed meanwhile', async () => {
+  const hour = 3_600;
+  const away_policies = {
+    ...{ waits: { after: hour }, ends: { after: hour, action: 'hangup' }, goes: { after: hour, action: 'continue' } },
+    moves: { after: hour, action: 'move', move_to: 'desk' },
+    plays: { after: hour, action: 'hangup', music_class: 'default', music_for: hour },
+  };
+  const names = Object.keys(away_policies);
+  const ways = names.map((name) => [name, ['Answer', `Stasis(${name})`, `Stasis(desk,behind ${name})`]]);
+  const scratch = mkdtempSync(join(tmpdir(), 'hookswitch-clock-'));
+  const shift = join(scratch, 'shift');
+  const server = await startSupervised({
+    dialplan: { default: Object.fromEntries(ways) },
+    more: { away_policies, general: { return_timeout: 0.1 }, supervisor: { steady: 0.1, standby: false } },
+    node: ['--import', shiftedClock],
+    env: { CLOCK_SHIFT: shift },
+  });
+  const phones = await Promise.all(names.map((name) => Phone.open(name, server.sip)));
+  const [waits, ends, goes, moves, plays] = phones as [Phone, Phone, Phone, Phone, Phone];
+  const clients: AriClient[] = [];
+  const atDesk = async (): Promise<AriClient> => {
+    const client = await server.client().connect('desk');
+    clients.push(client);
+    return client;
+  };
+  const idsOf = async () => (await server.client().ok<Channel[]>('GET', '/channels')).map(({ id }) => id).sort();
+  /** When each policy is to be applied, as it was ever written. */
+  const due = (): string[] => {
+    const text = readFileSync(join(server.data, 'state.log'), 'latin1');
+    const all = text.matchAll(/"application":"(\w+)","state":"away","dueAt":([\d.]+)/g);
+    return [...new Set([...all].map(([, name, at]) => `${name} ${at}`))].sort();
+  };
+  try {
+    const ids: string[] = [];
+    for (const [at, name] of names.entries()) {
+      const client = await server.client().connect(name);
+      const calling = phones[at]!.call(name);
+      ids.push((await client.waitFor('StasisStart')).channel.id);
+      await calling;
+      await client.close();
+    }
+    await untilAsked(
+      async () => due().length === 4,
+      () => `not all are away: ${due()}`,
+    );
+    const before = due();
+    // Within that time.
+    await server.kill();
+    await atDesk();
+    assert.equal(await idsOf(), [...ids].sort());
+    assert.equal(due(), before);
+    // Behind it.
+    writeFileSync(shift, String(hour * 1_000));
+    await server.kill();
+    const desk = await atDesk();
+    await ends.over();
+    const started = async (at: number) =>
+      (await desk.waitFor('StasisStart', ({ channel }) => channel.id === ids[at])).args;
+    assert.equal(await started(names.indexOf('goes')), ['behind goes']);
+    assert.equal(await started(names.indexOf('moves')), []);
+    const count = plays.audio.packets.length;
+    const isLoud = (octet: number): boolean => (octet & 0x7f) < 0x60;
+    await plays.audio.until(
+      () => plays.audio.packets.slice(count).some(({ payload }) => payload.some(isLoud)),
+      'music',
+    );
+    assert.equal([waits, goes, moves, plays].map(({ inCall }) => inCall), [true, true, true, true]);
+    writeFileSync(shift, String(2 * hour * 1_000));
+    await server.kill();
+    await plays.over();
+    assert.equal([waits, goes, moves].map(({ inCall }) => inCall), [true, true, true]);
+    for (const phone of [waits, goes, moves]) phone.hangup();
+    await untilAsked(
+      async () => (await idsOf()).length === 0,
+      () => 'channels stay',
+    );
+  } finally {
+    await Promise.all([...clients, ...phones].map((each) => each.close()));
+    await server.close();
+    rmSync(scratch, { recursive: true });
   }
 });
 
