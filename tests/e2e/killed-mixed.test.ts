@@ -390,11 +390,17 @@ mixed('away policies apply as long after the application went as they say, whate
       () => plays.audio.packets.slice(count).some(({ payload }) => payload.some(isLoud)),
       'music',
     );
-    assert.equal([waits, goes, moves, plays].map(({ inCall }) => inCall), [true, true, true, true]);
+    assert.equal(
+      [waits, goes, moves, plays].map(({ inCall }) => inCall),
+      [true, true, true, true],
+    );
     writeFileSync(shift, String(2 * hour * 1_000));
     await server.kill();
     await plays.over();
-    assert.equal([waits, goes, moves].map(({ inCall }) => inCall), [true, true, true]);
+    assert.equal(
+      [waits, goes, moves].map(({ inCall }) => inCall),
+      [true, true, true],
+    );
     for (const phone of [waits, goes, moves]) phone.hangup();
     await untilAsked(
       async () => (await idsOf()).length === 0,
