@@ -60,7 +60,8 @@ export async function serve(
   const warmUpMain = async (isWanted: () => boolean): Promise<void> => {
     if (config.media.warm_up) await warmUp(isWanted, log);
   };
-  const begun = threads && (await supervised.begin(supervisorBounds(config), warmUpMain, threads.warm));
+  const claimMs = config.supervisor.claim_timeout * 1000;
+  const begun = threads && (await supervised.begin(supervisorBounds(config), warmUpMain, threads.warm, claimMs));
   const taken = takesOver
     ? await takeOver(config, { clock: systemClock, log }).catch((error: Error) => error)
     : undefined;

@@ -44,10 +44,17 @@ export const supervisor = group(
       description:
         'Keeps a second process prepared: its code is loaded, and behind a crash it goes on with the calls at once. It has restored calls of its own once, so that it restores those of the server fast. It takes about 160 MB of memory, most of it its own, and no CPU while it waits.',
     }),
+    claim_timeout: number(0.1, 3_600, {
+      default: 10,
+      unit: 's',
+      description:
+        'How long a server keeps sockets of the one before whose calls it has not taken up. Then it closes them.',
+    }),
     sockets: whole(1, 1_000_000, {
       default: 100_000,
       unit: 'sockets',
-      description: 'Sockets that are held. A crash closes those beyond. A call has two, each listener one.',
+      description:
+        'Sockets that are held. Those that the present server has not taken up make room for others; a crash closes those beyond. A call has two, each listener one.',
     }),
   },
   'The parent process of `serve --supervised`. It reads these when a server starts.',

@@ -19,9 +19,6 @@ import {
 const lookMs = 1;
 const never = new Int32Array(new SharedArrayBuffer(4));
 
-/** How long sockets of the server before wait for their calls, in ms. */
-const claimMs = 10_000;
-
 /** The parts that the supervisor provides. */
 type Begin = {
   listening: ListeningSockets;
@@ -50,11 +47,13 @@ export interface Supervised {
    * @param warmUp makes the start fast, while another server works: before an upgrade, or as long as this one stands by.
    * It must not reject. `isWanted` says whether it may go on.
    * @param threadsWarm the same in media threads: an upgrade waits for it.
+   * @param claimMs how long sockets of the server before wait for their calls. Then they are closed.
    */
   begin(
     bounds: Extract<ServerMessage, { type: 'prepared' }>['bounds'],
     warmUp: (isWanted: () => boolean) => Promise<void>,
     threadsWarm: Promise<unknown>,
+    claimMs: number,
   ): Promise<Begin>;
   /** Tells that the server takes calls. */
   ready(): void;
@@ -78,7 +77,8 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
   const held = new HeldDescriptors(link, clock);
   const listening = new HeldListeningSockets({ calls, handover, inherited, held });
   const tell = (message: ServerMessage): void => void process.send?.(message, () => {});
-  const closeRestLater = (): unknown => clock.setTimeout(() => listening.closeRest(), claimMs);
+  let claimsMs = 0;
+  const closeRestLater = (): unknown => clock.setTimeout(() => listening.closeRest(), claimsMs);
   let upgrading: { resolve(): void; reject(error: Error): void } | undefined;
 
   let goesOn: Promise<{ isWhole: boolean }> | undefined;
@@ -102,7 +102,8 @@ export async function joinSupervisor(clock: Clock): Promise<Supervised | undefin
   };
 
   return {
-    async begin(bounds, warmUp, threadsWarm) {
+    async begin(bounds, warmUp, threadsWarm, claimMs) {
+      claimsMs = claimMs;
       // Nothing is under way yet that somebody would have to end.
       const end = (): never => process.exit(0);
       process.once('disconnect', end);

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -490,5 +490,40 @@ supervised(
     }
   },
 );
+
+supervised('closes the sockets of calls that the next server has not taken up', async () => {
+  const more = { state_store: { on: false }, supervisor: { claim_timeout: 0.2, steady: 0.1, standby: false } };
+  const server = await startSupervised({ dialplan, more });
+  const phones: Phone[] = [];
+  const sockets = (): number => {
+    const own = `/proc/${server.parent.pid}/fd`;
+    const links = readdirSync(own).map((each) => {
+      try {
+        return readlinkSync(join(own, each));
+      } catch {
+        // It has just been closed.
+        return '';
+      }
+    });
+    return links.filter((link) => link.startsWith('socket:')).length;
+  };
+  const until = (holds: () => boolean) =>
+    untilAsked(
+      async () => holds(),
+      () => `it holds ${sockets()} sockets: ${server.logged()}`,
+    );
+  try {
+    const before = sockets();
+    for (let round = 0; round < 3; round++) {
+      phones.push(...(await openCalls(server.sip)));
+      await until(() => sockets() >= before + 2 * calls);
+      await server.kill();
+      await until(() => sockets() <= before);
+    }
+  } finally {
+    await Promise.all(phones.map((phone) => phone.close()));
+    await server.close();
+  }
+});
 
 supervised.run();

@@ -35,6 +35,24 @@ holder('beyond the bound are closed, which is logged once', () => {
   closeSync(first);
 });
 
+holder('of servers before make room, unless the present one has taken them up', () => {
+  const logged: object[] = [];
+  const held = new HeldSockets(2, { warn: (fields: object) => logged.push(fields) } as unknown as Logger);
+  const openTest = (name: string) => openSync(new URL(`../${name}.test.ts`, import.meta.url), 'r');
+  const all = ['cli', 'signals', 'architecture', 'native/descriptor-link'].map(openTest);
+  const [taken, left, third, fourth] = all as [number, number, number, number];
+  const isOpen = (descriptor: number) => existsSync(`/proc/self/fd/${descriptor}`);
+  held.take({}, [taken, left]);
+  held.sendTo({ send: () => true });
+  // The next server takes up one.
+  held.take({}, [openTest('cli')]);
+  held.take({}, [third]);
+  assert.equal([taken, left, third].map(isOpen), [true, false, true]);
+  held.take({}, [fourth]);
+  assert.equal([isOpen(fourth), held.size, logged], [false, 2, [{ most: 2 }]]);
+  for (const descriptor of [taken, third]) closeSync(descriptor);
+});
+
 holder('that cannot all be sent are told', () => {
   const held = new HeldSockets(10, quiet);
   const descriptor = open();
