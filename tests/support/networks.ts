@@ -1,4 +1,7 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { nodeArguments } from '../../scripts/compiled.ts';
+import { patienceMs } from './waiting.ts';
 
 const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' });
 
@@ -6,6 +9,27 @@ const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: '
 const nobody = '02:00:00:00:00:99';
 /** What this process and its hosts share: the address of the process. */
 export const ownAddress = '10.77.0.254';
+
+/** The one address of such a network. It is no loopback: browsers and phones take no ICE candidates of those. */
+const address = '192.0.2.1';
+const network = [
+  ...['ip link set lo up', 'ip link add d0 type veth peer name d1', `ip address add ${address}/24 dev d0`],
+  ...['ip link set d0 up', 'ip link set d1 up', 'ip route add default dev d0', 'exec "$@"'],
+].join(' && ');
+
+/**
+ * What a TypeScript program says that runs in a network of its own. Its last argument is the address there.
+ * @param within words before its command. @throws Error (rejects) when it fails.
+ */
+export async function ranInNetwork(
+  program: string,
+  args: readonly string[],
+  within: readonly string[] = [],
+): Promise<string> {
+  const started = [...within, process.execPath, ...nodeArguments(program), ...args, address];
+  const all = ['--net', '--map-root-user', 'sh', '-c', network, 'sh', ...started];
+  return (await promisify(execFile)('unshare', all, { timeout: 2 * patienceMs })).stdout;
+}
 
 /**
  * Why this machine has no such networks, or undefined. They need namespaces, virtual Ethernet and bridges of the kernel.

@@ -23,7 +23,6 @@ import { plainBody } from './plain-body.ts';
 import {
   answeredKey,
   besideKey,
-  isOfOurs,
   offeredLines,
   offerKeys,
   type SdesLine,
@@ -246,7 +245,8 @@ export function acceptAnswer(
 ): Accepted {
   const remote = answeredAudio(answer, session.audioLine);
   if (!remote) return { ok: false, problem: 'the answer refuses the audio' };
-  const line = remote.keys?.find((each) => isOfOurs(each) && session.keys?.[each.key.suite] !== undefined);
+  // We offer each suite once, so it tells the line: Jami gives every answer the tag 1, against RFC 4568 5.1.2.
+  const line = remote.keys?.find(({ key }) => session.keys?.[key.suite] !== undefined);
   const missing = missingKeys(remote, line, local);
   if (missing) return { ok: false, problem: missing };
   const ours = line && answeredKey(line, session.keys);

@@ -133,9 +133,6 @@ export const offeredLines = (told: ToldKeys): SdesLine[] =>
     return key === undefined ? [] : [{ tag: index + 1, key: { suite, key } }];
   });
 
-/** The line of the answer names one that we offered: tag and suite both (RFC 4568 5.1.2). */
-export const isOfOurs = ({ tag, key }: SdesLine): boolean => offered[tag - 1] === key.suite;
-
 /** As `sdp-transform` writes it. */
 export const writeSdes = ({ tag, key: { suite, key, mki } }: SdesLine) => ({
   id: tag,

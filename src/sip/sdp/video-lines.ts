@@ -7,7 +7,6 @@ import { type Direction, type MediaLine, type RemotePlace, remotePlace } from '.
 import {
   answeredKey,
   besideKey,
-  isOfOurs,
   offeredLines,
   offerKeys,
   type SdesLine,
@@ -228,7 +227,7 @@ export function acceptVideos(
     const stream = local?.streams[number];
     const remote = answer.videos?.find((each) => each.line === line);
     if (!local || !stream?.offered || !remote) continue;
-    const key = remote.keys?.find((each) => isOfOurs(each) && told[number]?.[each.key.suite] !== undefined);
+    const key = remote.keys?.find((each) => told[number]?.[each.key.suite] !== undefined);
     const isBrowser = srtp?.mode === 'webrtc';
     if (isBrowser ? !remote.bundled : (remote.secret || srtp?.mode === 'required') && !key) continue;
     const ours = key && { local: answeredKey(key, told[number]), remote: key.key };

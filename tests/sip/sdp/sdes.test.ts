@@ -175,7 +175,7 @@ test('an answer may name its key by an MKI; ours, which was offered without, has
   assert.equal(accepted.ok && [accepted.agreed.srtp?.remote.mki, accepted.agreed.srtp?.local.mki], ['07', undefined]);
 });
 
-test('an answer with a key that we did not offer, or without one where there must be, is of no use', () => {
+test('an answer without a key where there must be one is of no use; its tag may be that of another suite', () => {
   const offered = writeOffer(newSession('1'), side('required'), 'sendrecv');
   const answered = answerOffer(newSession('2'), read(offered.body), side('required'));
   if (!answered.ok) throw new Error(answered.problem);
@@ -183,11 +183,12 @@ test('an answer with a key that we did not offer, or without one where there mus
   assert.equal(
     [
       accept(answered.body),
+      // As Jami answers.
       accept(answered.body.replace('a=crypto:1', 'a=crypto:2')),
       accept(answered.body.replace(/a=crypto.*\r\n/, '')),
       accept(answered.body.replace(/a=crypto.*\r\n/, '').replace('RTP/SAVP', 'RTP/AVP')),
     ],
-    [true, false, false, false],
+    [true, true, false, false],
   );
 });
 
