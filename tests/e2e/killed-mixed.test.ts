@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AriClient } from '../support/ari-client.ts';
+import { CertificateFiles } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
+import { Caller, ownCertificates } from '../support/hostile.ts';
 import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { tonesIn } from '../support/rtp-audio.ts';
@@ -14,12 +16,14 @@ import { startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /**
- * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. Ten channels are a
- * group, two of them over connections; HOOKSWITCH_TEST_GROUPS=20 makes 200. What phones did not hear is printed then. With HOOKSWITCH_TEST_UPGRADE the server
+ * Calls in all states, with audio, whose server is killed once: each goes on, is heard, and ends by its BYE. A group has 16
+ * channels, three of them over connections; HOOKSWITCH_TEST_GROUPS=13 makes 208. What phones did not hear is printed then. With HOOKSWITCH_TEST_UPGRADE the server
  * is upgraded instead.
  */
 const mixed = suite('calls in all states behind kill -9');
 const shiftedClock = fileURLToPath(new URL('../support/shifted-clock.mjs', import.meta.url));
+const certificates = new CertificateFiles();
+mixed.after(() => certificates.close());
 const isUpgraded = process.env['HOOKSWITCH_TEST_UPGRADE'] !== undefined;
 const groups = Number(process.env['HOOKSWITCH_TEST_GROUPS'] ?? 2);
 
@@ -29,7 +33,9 @@ const dialplan = {
   default: {
     echo: ['Answer', 'Echo'],
     desk: ['Stasis(desk)'],
-    room: ['Answer', 'ConfBridge(1)'],
+    '600': ['Answer', 'Echo'],
+    _roomX: ['Answer', 'ConfBridge(${EXTEN})'],
+    '_roomX.': ['Answer', 'ConfBridge(${EXTEN})'],
     '_bX.': ['Dial(PJSIP/${EXTEN},120)'],
   },
 };
@@ -67,19 +73,23 @@ class Ear {
   }
 }
 
-mixed(`${groups * 10} channels go on, and applications miss nothing`, async () => {
+mixed(`${groups * 16} channels go on, and applications miss nothing`, async () => {
   const all = Array.from({ length: groups }, (_, at) => at);
-  const names = all.flatMap((at) => [`b1${at}`, `b2${at}`]);
+  const names = all.flatMap((at) => ['b1', 'b2', 'b3', 'b4', 'b5'].map((kind) => `${kind}${at}`));
   const ports = new Map<string, number>();
   for (const name of names) ports.set(name, await freePort());
   const endpoints = {
-    anonymous: { match: ['127.0.0.1'] },
+    anonymous: { match: ['127.0.0.1'], media_encryption: 'optional' },
     ...Object.fromEntries(
       [...ports].map(([name, port]) => [name, { aor: { contacts: [`sip:${name}@127.0.0.1:${port}`] } }]),
     ),
   };
   const media = { warm_up: isUpgraded };
-  const server = await startSupervised({ dialplan, endpoints, ws: true, more: { media, supervisor: { steady: 0.1 } } });
+  const tls = ownCertificates(certificates);
+  const more = { media, supervisor: { steady: 0.1 } };
+  const server = await startSupervised({ dialplan, endpoints, ws: true, tls, more });
+  const secureAt = { sip: () => `127.0.0.1:${server.tlsPort}` };
+  const secure: Caller[] = [];
   /** The octets in each recording. */
   const recorded = (): Record<string, number> => {
     const directory = join(server.directory, 'recordings');
@@ -93,10 +103,8 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
     opened.push(phone);
     return phone;
   };
-  const phones = { echoing: [], meeting: [], dialed: [], ringing: [], callees: [], desk: [] } as Record<
-    string,
-    Phone[]
-  >;
+  const kinds = ['echoing', 'meeting', 'dialed', 'ringing', 'callees', 'desk', 'holding', 'held', 'asking', 'talking'];
+  const phones = Object.fromEntries([...kinds, 'targets'].map((kind): [string, Phone[]] => [kind, []]));
   const first = await server.client().connect('desk', { resume: 'new' });
   const later = server.client();
   let hearing: NodeJS.Timeout | undefined;
@@ -119,10 +127,17 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
       const callees = [await open(`b1${at}`, ports.get(`b1${at}`)), await open(`b2${at}`, ports.get(`b2${at}`))];
       callees[1]!.answers = false;
       phones['callees']!.push(...callees);
+      phones['holding']!.push(await open(`6${at}`));
+      phones['held']!.push(await open(`b3${at}`, ports.get(`b3${at}`)));
+      phones['asking']!.push(await open(`7${at}`));
+      phones['talking']!.push(await open(`b4${at}`, ports.get(`b4${at}`)));
+      phones['targets']!.push(await open(`b5${at}`, ports.get(`b5${at}`)));
     }
-    const { echoing, meeting, dialed, ringing, callees, desk } = phones as Record<string, Phone[]> & typeof phones;
+    const { echoing, meeting, dialed, ringing, callees, desk, holding, held, asking, talking: asked, targets } = phones;
     await Promise.all(echoing!.map((phone) => phone.call('echo')));
-    await Promise.all(meeting!.map((phone) => phone.call('room')));
+    // Two are in a room.
+    await Promise.all(meeting!.map((phone, at) => phone.call(`room${at >> 1}`)));
+    for (const at of all) secure.push(await Caller.call(secureAt, undefined, `secure-${at}`));
     await Promise.all(dialed!.map((phone, at) => phone.call(`b1${at}`)));
     const calling = ringing!.map((phone, at) => phone.call(`b2${at}`));
     await Promise.all(
@@ -143,18 +158,35 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
         await first.ok('POST', `/bridges/${id}/record?name=r${at}&format=ulaw`);
       }
     }
+    // One holds the other, who hears music; one transfers the other to somebody whose phone rings.
+    for (const [at, phone] of holding!.entries()) {
+      await phone.call(`b3${at}`);
+      phone.direction = 'sendonly';
+      assert.is(await phone.offerAnew(), 200);
+    }
+    for (const [at, phone] of asking!.entries()) {
+      targets![at]!.answers = false;
+      await phone.call(`b4${at}`);
+      assert.is(await phone.refer(`<sip:b5${at}@${server.sip}>`), 202);
+      await targets![at]!.until(() => targets![at]!.rings, 'the call');
+    }
     const talking = [...echoing!, ...meeting!, ...dialed!, ...callees!.filter(({ inCall }) => inCall), ...desk!];
+    for (const { audio } of held!) audio.hum(700);
+    for (const { audio } of [...holding!, ...asked!]) audio.hum(400);
     for (const { audio } of talking) audio.hum(400);
     const untilHeard = (): Promise<unknown> =>
       Promise.all([
         ...[...echoing!, ...dialed!].map(({ audio }) => audio.hears([400], [400, 700])),
+        // Alone in its room is the last one of an odd number.
+        ...meeting!.slice(0, groups - (groups % 2)).map(({ audio }) => audio.hears([400], [400, 700])),
+        ...secure.map((caller) => caller.hearsItself()),
         ...desk!.map(({ audio }) => audio.hears([440], [440, 700])),
       ]);
     await untilHeard();
     const channelsOf = () => later.ok<Channel[]>('GET', '/channels');
     const before = (await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort();
     const seen = first.events.at(-1) as unknown as { seq: number };
-    const ears = talking.filter((phone) => !meeting!.includes(phone)).map((phone) => new Ear(phone));
+    const ears = [...talking, ...held!].map((phone) => new Ear(phone));
     hearing = setInterval(() => {
       for (const ear of ears) ear.look();
     }, 5);
@@ -166,6 +198,7 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
     assert.equal((await channelsOf()).map(({ id, state }) => `${id} ${state}`).sort(), before);
     // More than `hears` looks at: audio of the next server alone.
     await Promise.all(ears.map((ear, at) => ear.until(counts[at]! + 50)));
+    for (const caller of secure) await caller.reconnect(secureAt);
     await untilHeard();
     if (process.env['HOOKSWITCH_TEST_GROUPS']) {
       const gaps = ears.map(({ longestMs }) => Math.round(longestMs)).sort((a, b) => a - b);
@@ -179,13 +212,29 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
       assert.is(callIds(callee).size, 1);
     }
     await Promise.all(calling);
+    for (const target of targets!) {
+      target.take();
+      target.audio.hum(700);
+    }
+    for (const phone of holding!) {
+      phone.direction = 'sendrecv';
+      assert.is(await phone.offerAnew(), 200);
+    }
+    await Promise.all([
+      ...[...held!, ...targets!].map(({ audio }) => audio.hears([400], [400, 700])),
+      ...[...holding!, ...asked!].map(({ audio }) => audio.hears([700], [400, 700])),
+      ...asking!.map((phone) => phone.over()),
+    ]);
+    for (const target of [...held!, ...asked!, ...targets!]) assert.is(callIds(target).size, 1);
     await untilAsked(
       async () => Object.entries(recorded()).every(([file, octets]) => octets > (recordedBefore[file] ?? 0)),
       () => 'not all recordings go on',
     );
     for (const at of all) await later.ok('POST', `/recordings/live/r${2 * at + 1}/stop`);
     for (const phone of [...echoing!, ...meeting!, ...dialed!, ...ringing!, ...desk!]) phone.hangup();
-    await Promise.all(callees!.map((phone) => phone.over()));
+    for (const phone of [...holding!, ...asked!]) phone.hangup();
+    await Promise.all(secure.map((caller) => caller.hangup(secureAt)));
+    await Promise.all([...callees!, ...held!, ...targets!].map((phone) => phone.over()));
     for (const { id, state } of await channelsOf())
       if (state === 'Up') await later.request('DELETE', `/channels/${id}`);
     await untilAsked(
@@ -210,6 +259,7 @@ mixed(`${groups * 10} channels go on, and applications miss nothing`, async () =
     assert.equal(Object.keys(recorded()).length, groups);
   } finally {
     clearInterval(hearing);
+    for (const caller of secure) caller.close();
     await Promise.all([first.close(), later.close(), ...opened.map((phone) => phone.close())]);
     await server.close();
   }

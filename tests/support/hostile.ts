@@ -107,6 +107,7 @@ export class Caller {
   numbers: HeardNumbers = { audio: 0, control: 0, source: 0 };
   #heard = 0;
   #to = '';
+  #callId = '';
 
   private constructor(socket: TLSSocket, audio: UdpSocket, answer: SipMessage, mki?: number) {
     const name = mki === undefined ? {} : { mki: Buffer.of(mki).toString('hex') };
@@ -130,11 +131,14 @@ export class Caller {
     this.#opener = new Opener(this.theirs, numbers);
   }
 
-  static async call(server: Pick<TestServer, 'sip'>, mki?: number): Promise<Caller> {
+  /** @param name tells it from others that call the same server. */
+  static async call(server: Pick<TestServer, 'sip'>, mki?: number, name = 'call'): Promise<Caller> {
     const { rtp: audio } = await boundPair();
     const socket = await dialTls(server);
     const to = `<sip:600@${server.sip('tls')};transport=tls>`;
-    socket.write(sipRequest('INVITE', { to, branch: 'invite', body: offerAt(audio.address().port, mki) }));
+    socket.write(
+      sipRequest('INVITE', { to, branch: `invite-${name}`, callId: name, body: offerAt(audio.address().port, mki) }),
+    );
     const framer = new StreamFramer();
     let answer: SipMessage | undefined;
     while (!answer) {
@@ -147,7 +151,8 @@ export class Caller {
     assert.is(answer.kind === 'response' && answer.status, 200);
     const caller = new Caller(socket, audio, answer, mki);
     caller.#to = answer.header('to') ?? '';
-    socket.write(sipRequest('ACK', { to: caller.#target(server), branch: 'ack' }));
+    caller.#callId = name;
+    socket.write(caller.#request('ACK', server, 1));
     caller.#listen();
     return caller;
   }
@@ -170,7 +175,7 @@ export class Caller {
     this.#socket.destroy();
     this.#socket = await dialTls(server);
     this.#listen();
-    this.#socket.write(sipRequest('OPTIONS', { to: this.#target(server), branch: 'options', cseq: 2 }));
+    this.#socket.write(this.#request('OPTIONS', server, 2));
   }
 
   /** Resolves when the server ends its call. */
@@ -188,8 +193,10 @@ export class Caller {
     this.#socket.end();
   }
 
-  #target(server: Pick<TestServer, 'sip'>): string {
-    return this.#to.replace(/<[^>]*>/, `<sip:${server.sip('tls')};transport=tls>`);
+  /** A request inside its call. */
+  #request(method: string, server: Pick<TestServer, 'sip'>, cseq: number): string {
+    const to = this.#to.replace(/<[^>]*>/, `<sip:${server.sip('tls')};transport=tls>`);
+    return sipRequest(method, { to, branch: `${method}-${this.#callId}`, callId: this.#callId, cseq });
   }
 
   /** Index of its next packet. */
@@ -234,7 +241,7 @@ export class Caller {
   }
 
   async hangup(server: Pick<TestServer, 'sip'>): Promise<void> {
-    this.#socket.write(sipRequest('BYE', { to: this.#target(server), branch: 'bye', cseq: 3 }));
+    this.#socket.write(this.#request('BYE', server, 3));
     while (!this.#messages.some((message) => message.kind === 'response' && message.cseq.method === 'BYE')) {
       assert.not(this.#socket.destroyed, 'its connection is closed');
       await once(this.#socket, 'heard');
