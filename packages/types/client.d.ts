@@ -1250,6 +1250,8 @@ export interface ServerInfo {
     audit?: AuditCounts;
     /** The collector that SIP messages are sent to (HOMER), and how that goes. */
     hep?: HepCollector;
+    /** The state store: what a crash would leave to the next process. */
+    state_store?: StateStoreInfo;
     /** Its name as a node of a cluster. Left out: it is on its own. */
     cluster?: string;
 }
@@ -1324,6 +1326,15 @@ export interface Sound {
     text?: string;
     /** Languages and formats it exists in. */
     formats: FormatLangPair[];
+}
+/** The state store: what a crash would leave to the next process. */
+export interface StateStoreInfo {
+    /** Size of its file. */
+    octets: number;
+    /** Local time, e.g. 2026-01-31T12:00:00.123+0000. */
+    failing_since?: string;
+    /** Why it cannot be written. Calls go on; a crash now would end them. */
+    reason?: string;
 }
 /** Since when the system runs. */
 export interface StatusInfo {

@@ -6,12 +6,13 @@ import { type PhaseChange, takesCalls } from '../machines/lifecycle.ts';
 import { AriError } from '../models/errors.ts';
 import type { ServerInfo } from '../models/server-info.ts';
 import { formatTimestamp } from '../models/timestamp.ts';
+import type { StateStore } from '../stores/state-store.ts';
 import type { Base } from './base.ts';
 
 /** The parts of a server that take calls. */
 type CallTakers = { channels: Pick<Channels, 'enter' | 'size'>; sip: Pick<SipDriver, 'enter'> };
 
-type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels' | 'cluster'>;
+type Figures = Omit<ServerInfo, 'name' | 'version' | 'started' | 'draining' | 'channels' | 'cluster' | 'state_store'>;
 
 /** Changes the phase of a whole server. */
 export function enterPhase({ lifecycle, log }: Base, { channels, sip }: CallTakers, change: PhaseChange): void {
@@ -34,6 +35,10 @@ async function upgrade({ io, stateStore }: Base): Promise<void> {
   });
 }
 
+function stateStoreInfo({ size, failure }: StateStore): NonNullable<ServerInfo['state_store']> {
+  return { octets: size, ...(failure && { failing_since: formatTimestamp(failure.since), reason: failure.reason }) };
+}
+
 /** The server as the interface shows and controls it. @param figures reads what changes without a command. */
 export function createServerOwner(base: Base, takers: CallTakers, figures: () => Promise<Figures>): Owners['server'] {
   const started = formatTimestamp(base.clock.now());
@@ -41,6 +46,7 @@ export function createServerOwner(base: Base, takers: CallTakers, figures: () =>
     ...{ name: 'Hookswitch', version, started, draining: !takesCalls(base.lifecycle.state) },
     channels: takers.channels.size,
     ...(base.config.cluster.nats.length > 0 && { cluster: base.config.cluster.name }),
+    ...(base.stateStore && { state_store: stateStoreInfo(base.stateStore) }),
     ...(await figures()),
   });
   const enter = (change: PhaseChange) => {

@@ -31,6 +31,13 @@ export const AuditCounts = model('AuditCounts', 'Results of audit log lines sinc
 });
 export type AuditCounts = Static<typeof AuditCounts>;
 
+/** How the state store is written. */
+const StateStoreInfo = model('StateStoreInfo', 'The state store: what a crash would leave to the next process.', {
+  octets: int('Size of its file.'),
+  failing_since: Type.Optional(Timestamp),
+  reason: Type.Optional(text('Why it cannot be written. Calls go on; a crash now would end them.')),
+});
+
 /** The collector of SIP messages. */
 export const HepCollector = model(
   'HepCollector',
@@ -75,6 +82,7 @@ export const ServerInfo = model('ServerInfo', 'The server: its version and the a
   records: Type.Optional(RecordCounts),
   audit: Type.Optional(AuditCounts),
   hep: Type.Optional(HepCollector),
+  state_store: Type.Optional(StateStoreInfo),
   cluster: Type.Optional(text('Its name as a node of a cluster. Left out: it is on its own.')),
 });
 export type ServerInfo = Static<typeof ServerInfo>;

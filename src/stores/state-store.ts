@@ -57,6 +57,8 @@ export interface StateStore {
   follow(listener: (changes: readonly StateChange[], events: readonly ApplicationEvent[]) => void): void;
   /** Octets of the file now. */
   readonly size: number;
+  /** Since when it cannot be written, in ms since the Unix epoch, and why. Undefined: it is written. */
+  readonly failure: { since: number; reason: string } | undefined;
   /** Ends it. The entries stay. */
   close(): void;
   /** Rewrites the file if it was removed or replaced. */
@@ -125,6 +127,7 @@ class StateFile implements StateStore {
   #size = 0;
   /** When a failed writing is tried again. */
   #retryAt: number | undefined;
+  #failure: StateStore['failure'];
   #follower: Parameters<StateStore['follow']>[0] | undefined;
 
   constructor(options: FileOptions) {
@@ -143,6 +146,10 @@ class StateFile implements StateStore {
 
   get size(): number {
     return this.#size;
+  }
+
+  get failure(): StateStore['failure'] {
+    return this.#failure;
   }
 
   keys(): Iterable<string> {
@@ -307,7 +314,9 @@ class StateFile implements StateStore {
   }
 
   #failed(error: unknown): void {
-    const { log, now, retryMs } = this.#options;
+    const { log, now, wallClock, retryMs } = this.#options;
+    const { message: reason } = error as Error;
+    this.#failure = { since: this.#failure?.since ?? wallClock(), reason };
     if (this.#retryAt === undefined)
       log.error({ file: this.#path, error }, 'cannot write the state store; a crash now would end all calls');
     this.#retryAt = now() + retryMs;
@@ -323,6 +332,7 @@ class StateFile implements StateStore {
     if (this.#options.now() < this.#retryAt!) return;
     this.#rewrite();
     this.#retryAt = undefined;
+    this.#failure = undefined;
     this.#options.log.info({ file: this.#path }, 'the state store can be written again');
   }
 

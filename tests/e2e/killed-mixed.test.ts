@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { CertificateFiles } from '../support/certificates.ts';
 import { freePort } from '../support/free-port.ts';
@@ -12,7 +13,7 @@ import { need } from '../support/need.ts';
 import { Phone } from '../support/phone.ts';
 import { tonesIn } from '../support/rtp-audio.ts';
 import { startTestServer } from '../support/server.ts';
-import { startSupervised } from '../support/supervised-server.ts';
+import { type SupervisedServer, startSupervised } from '../support/supervised-server.ts';
 import { untilAsked } from '../support/waiting.ts';
 
 /**
@@ -21,7 +22,7 @@ import { untilAsked } from '../support/waiting.ts';
  * is upgraded instead.
  */
 const mixed = suite('calls in all states behind kill -9');
-const shiftedClock = fileURLToPath(new URL('../support/shifted-clock.mjs', import.meta.url));
+const supportFile = (name: string): string => fileURLToPath(new URL(`../support/${name}`, import.meta.url));
 const certificates = new CertificateFiles();
 mixed.after(() => certificates.close());
 const isUpgraded = process.env['HOOKSWITCH_TEST_UPGRADE'] !== undefined;
@@ -388,7 +389,7 @@ mixed('away policies apply as long after the application went as they say, whate
   const server = await startSupervised({
     dialplan: { default: Object.fromEntries(ways) },
     more: { away_policies, general: { return_timeout: 0.1 }, supervisor: { steady: 0.1, standby: false } },
-    node: ['--import', shiftedClock],
+    node: ['--import', supportFile('shifted-clock.mjs')],
     env: { CLOCK_SHIFT: shift },
   });
   const phones = await Promise.all(names.map((name) => Phone.open(name, server.sip)));
@@ -511,14 +512,22 @@ mixed('a line stays registered at its provider, whose calls go on and come', asy
   }
 });
 
-need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none once it has room again', async () => {
+/** What is wrong with a disk: how it begins, and how it ends. */
+type Disturbance = { begin(): void; end(): void };
+
+/** The store cannot be written: no call ends, and a kill ends none once it can be. */
+async function goesOnUnwritten(
+  options: Parameters<typeof startSupervised>[0],
+  disturbanceOf: (server: SupervisedServer) => Disturbance,
+): Promise<void> {
   const callee = await freePort();
   const endpoints = {
     anonymous: { match: ['127.0.0.1'] },
     b10: { aor: { contacts: [`sip:b10@127.0.0.1:${callee}`] } },
   };
-  const more = { general: { log_level: 'info' }, state_store: { on: true, retry: 0.2 }, supervisor: { steady: 0.1 } };
-  const server = await startSupervised({ dialplan, endpoints, more, disk: '4m' });
+  const more = { general: { log_level: 'info' }, state_store: { retry: 0.2 }, supervisor: { steady: 0.1 } };
+  const server = await startSupervised({ dialplan, endpoints, more, ...options });
+  const disturbance = disturbanceOf(server);
   const numbers = ['11', '21', '31', '51', '12'];
   const [echoing, meeting, dialing, desk, late] = (await Promise.all(
     numbers.map((number) => Phone.open(number, server.sip)),
@@ -534,16 +543,19 @@ need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none on
       () => `not logged: ${line}`,
     );
   try {
-    await Promise.all([echoing.call('echo'), meeting.call('room'), dialing.call('b10')]);
+    await Promise.all([echoing.call('echo'), meeting.call('room0'), dialing.call('b10')]);
     const calling = desk.call('desk');
     const { channel } = await first.waitFor('StasisStart');
     await first.ok('POST', `/channels/${channel.id}/answer`);
     await calling;
     await first.ok('POST', `/channels/${channel.id}/play?media=tone:440/600000`);
-    const filler = join(server.data, 'filler');
-    assert.throws(() => writeFileSync(filler, Buffer.alloc(8_000_000)), /ENOSPC/);
+    const writing = async () =>
+      (await server.client().ok<ServerInfo>('GET', '/../hookswitch/server')).state_store?.reason === undefined;
+    assert.ok(await writing());
+    disturbance.begin();
     await first.ok('POST', `/channels/${channel.id}/variable?variable=FULL&value=1`);
     await logged('cannot write the state store');
+    assert.not.ok(await writing());
     // Calls go on and begin.
     await late.call('echo');
     for (const { audio } of [echoing, dialing, called, late]) audio.hum(400);
@@ -553,8 +565,9 @@ need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none on
         desk.audio.hears([440], [440, 700]),
       ]);
     await untilHeard();
-    rmSync(filler);
+    disturbance.end();
     await logged('the state store can be written again');
+    assert.ok(await writing());
     const before = await states();
     assert.is(before.length, 6);
     await server.kill();
@@ -577,6 +590,68 @@ need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none on
   } finally {
     await Promise.all([first.close(), ...phones.map((phone) => phone.close())]);
     await server.close();
+  }
+}
+
+need('unshare').test(mixed, 'a full disk costs no call, and a kill costs none once it has room again', () =>
+  goesOnUnwritten({ disk: '4m' }, ({ data }) => ({
+    begin: () => assert.throws(() => writeFileSync(join(data, 'filler'), Buffer.alloc(8_000_000)), /ENOSPC/),
+    end: () => rmSync(join(data, 'filler')),
+  })),
+);
+
+mixed(
+  'a disk that takes a second for each write costs no call, and a kill costs none once it is fast again',
+  async () => {
+    const scratch = mkdtempSync(join(tmpdir(), 'hookswitch-slow-'));
+    const slow = join(scratch, 'slow');
+    const node = ['--import', supportFile('slow-disk.mjs')];
+    try {
+      await goesOnUnwritten({ node, env: { SLOW_DISK: slow } }, () => ({
+        begin: () => writeFileSync(slow, ''),
+        end: () => rmSync(slow),
+      }));
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  },
+);
+
+mixed('a call goes on where the state file was removed before, and the clock set back by an hour', async () => {
+  const scratch = mkdtempSync(join(tmpdir(), 'hookswitch-clock-'));
+  const shift = join(scratch, 'shift');
+  const server = await startSupervised({
+    dialplan,
+    more: { general: { log_level: 'info' }, supervisor: { steady: 0.1, standby: false } },
+    node: ['--import', supportFile('shifted-clock.mjs')],
+    env: { CLOCK_SHIFT: shift },
+  });
+  const phone = await Phone.open('11', server.sip);
+  const file = join(server.data, 'state.log');
+  try {
+    await phone.call('echo');
+    phone.audio.hum(400);
+    await phone.audio.hears([400], [400, 700]);
+    rmSync(file);
+    await untilAsked(
+      async () => existsSync(file) && server.logged().includes('the state file was removed'),
+      () => `it is not written again: ${server.logged()}`,
+    );
+    writeFileSync(shift, '-3600000');
+    await server.kill();
+    const before = phone.audio.packets.length;
+    await phone.audio.until(() => phone.audio.packets.length > before + 50, 'audio of the next server');
+    await phone.audio.hears([400], [400, 700]);
+    assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    phone.hangup();
+    await untilAsked(
+      async () => (await server.client().ok<Channel[]>('GET', '/channels')).length === 0,
+      () => 'the channel stays',
+    );
+  } finally {
+    await phone.close();
+    await server.close();
+    rmSync(scratch, { recursive: true, force: true });
   }
 });
 

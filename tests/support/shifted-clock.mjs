@@ -1,4 +1,4 @@
-// Loaded into a supervised server by `--import`: its wall clock is ahead by as many ms as the file CLOCK_SHIFT says when it
+// Loaded into a supervised server by `--import`: its wall clock is ahead (behind, if negative) by as many ms as the file CLOCK_SHIFT says when it
 // starts.
 import { existsSync, readFileSync } from 'node:fs';
 
