@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { VideoVisibility } from '../../src/models/video-visibility.ts';
 import type { AriClient } from '../support/ari-client.ts';
-import { BrowserPages, packageScript, pageSees, pageToken } from '../support/browser-pages.ts';
+import { BrowserPages, packageScript, pageHears, pageSees, pageToken } from '../support/browser-pages.ts';
 import { BrowserPhones } from '../support/browser-phone.ts';
 import { LossyWay } from '../support/lossy-way.ts';
 import { need } from '../support/need.ts';
@@ -366,6 +366,43 @@ chromium.test(
       assert.ok(sent!.sent_again! > 10);
       await hangUp(app, ids);
     }),
+);
+
+chromium.test(videos, 'where each tenth packet of any kind is lost, pages connect and hear each other', (path) =>
+  withPages(
+    path,
+    async (server, connect) => {
+      const app = await server.app('desk');
+      await app.ok('POST', '/bridges/b1?type=mixing');
+      const ids: string[] = [];
+      const ways = [new LossyWay(10, true), new LossyWay(10, true)] as const;
+      const pages: Page[] = [];
+      for (const way of ways) {
+        server.closing(way);
+        const page = await connect(`page${pages.length}`, 'red', 0, { way });
+        pages.push(page);
+        await enter(app, ids, () => page.evaluate("test.dial({ app: 'desk' })"));
+        await page.evaluate('ears.listen(new MediaStream(test.call.stream.getAudioTracks()))');
+      }
+      const [one, other] = pages as [Page, Page];
+      const hear = async (ofOne: number, ofOther: number) => {
+        await one.evaluate(`test.hum(${ofOne})`);
+        await other.evaluate(`test.hum(${ofOther})`);
+        await pageHears(other, ofOne);
+        await pageHears(one, ofOther);
+      };
+      await hear(700, 1300);
+      for (const way of ways)
+        await untilAsked(
+          async () => way.lost > 50,
+          () => `${way.lost} packets are lost`,
+        );
+      await hear(900, 1700);
+      await hangUp(app, ids);
+    },
+    // A full agent would find a way around.
+    { media: { webrtc: { ice: 'lite' } } },
+  ),
 );
 
 chromium.test(videos, 'in a bridge that shows who talks, pages see the one that does', (path) =>

@@ -11,17 +11,20 @@ async function bound(): Promise<Socket> {
   return socket;
 }
 
-/** UDP ports of 127.0.0.1 that stand before others, and lose each so many-th larger packet of SRTP, both ways. */
+/** UDP ports of 127.0.0.1 that stand before others, and lose each so many-th packet, both ways. */
 export class LossyWay {
   readonly #every: number;
+  readonly #losesAll: boolean;
   readonly #sockets: Socket[] = [];
   readonly #fronts = new Map<number, Promise<number>>();
-  #large = 0;
+  #counted = 0;
   /** Packets that were lost. */
   lost = 0;
 
-  constructor(every: number) {
+  /** @param losesAll those of ICE, DTLS and audio, too; left out: larger ones of SRTP alone. */
+  constructor(every: number, losesAll = false) {
     this.#every = every;
+    this.#losesAll = losesAll;
   }
 
   /** A port that stands before this one. */
@@ -59,7 +62,7 @@ export class LossyWay {
   #carry(packet: Buffer, send: () => void): void {
     const [first = 0] = packet;
     const isLarge = first >= 128 && first < 192 && packet.length >= leastOctets;
-    if (isLarge && ++this.#large % this.#every === 0) this.lost++;
+    if ((this.#losesAll || isLarge) && ++this.#counted % this.#every === 0) this.lost++;
     else send();
   }
 }
