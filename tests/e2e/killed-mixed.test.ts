@@ -464,6 +464,88 @@ mixed('away policies apply as long after the application went as they say, whate
   }
 });
 
+mixed('a queue of playbacks goes on in its order, each once, over an upgrade and a kill', async () => {
+  const server = await startSupervised({ dialplan, more: { supervisor: { steady: 0.1 } } });
+  const phone = await Phone.open('51', server.sip);
+  const clients: AriClient[] = [];
+  const connect = async (resume: string): Promise<AriClient> => {
+    const client = await server.client().connect('desk', { resume });
+    clients.push(client);
+    return client;
+  };
+  /** The next client, with all that the one before has not heard. */
+  const goOn = (epoch: unknown): Promise<AriClient> => {
+    const { seq } = clients.at(-1)!.events.at(-1) as unknown as { seq: number };
+    return connect(`${epoch}:${seq}`);
+  };
+  try {
+    const first = await connect('new');
+    const { epoch } = await first.message('ResumePoint');
+    const calling = phone.call('desk');
+    const { channel } = await first.waitFor('StasisStart');
+    await first.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    const tones = [440, 880, 440, 880];
+    for (const [at, hertz] of tones.entries())
+      await first.ok('POST', `/channels/${channel.id}/play?media=tone:%21${hertz}/1500&playbackId=p${at}`);
+    await first.waitFor('PlaybackStarted');
+    await server.replace();
+    const second = await goOn(epoch);
+    const point = await second.message('ResumePoint');
+    await server.kill();
+    const third = await goOn(point['epoch']);
+    await third.waitFor('PlaybackFinished', ({ playback }) => playback.id === 'p3');
+    const told = clients.flatMap(({ events }) =>
+      events.flatMap((event) =>
+        event.type === 'PlaybackStarted' || event.type === 'PlaybackFinished'
+          ? [`${event.type} ${event.playback.id}`]
+          : [],
+      ),
+    );
+    assert.equal(
+      told,
+      tones.flatMap((_, at) => [`PlaybackStarted p${at}`, `PlaybackFinished p${at}`]),
+    );
+    phone.hangup();
+    await third.waitFor('StasisEnd');
+  } finally {
+    await Promise.all([phone.close(), ...clients.map((client) => client.close())]);
+    await server.close();
+  }
+});
+
+mixed('digits that are being sent in a kill reach the peer once at most, and later ones follow', async () => {
+  const server = await startSupervised({ dialplan, more: { supervisor: { steady: 0.1 } } });
+  const phone = await Phone.open('51', server.sip);
+  const client = await server.client().connect('desk');
+  /** Each event of RFC 4733 has a timestamp. */
+  const digits = (): number[] => {
+    const events = phone.audio.packets.filter(({ payloadType }) => payloadType === 101);
+    return [...new Map(events.map(({ timestamp, payload }) => [timestamp, payload[0]!])).values()];
+  };
+  try {
+    const calling = phone.call('desk');
+    const { channel } = await client.waitFor('StasisStart');
+    await client.ok('POST', `/channels/${channel.id}/answer`);
+    await calling;
+    await client.ok('POST', `/channels/${channel.id}/dtmf?dtmf=1234567&duration=200&between=200`);
+    await phone.audio.until(() => digits().includes(2), 'the second digit');
+    await server.kill();
+    await server.client().ok('POST', `/channels/${channel.id}/dtmf?dtmf=9`);
+    await phone.audio.until(() => digits().includes(9), 'the digit of the next request');
+    const all = digits();
+    assert.equal(
+      all,
+      all.map((digit, at) => (digit === 9 ? 9 : at + 1)),
+    );
+    assert.is(all.at(-1), 9);
+    phone.hangup();
+  } finally {
+    await Promise.all([phone.close(), client.close()]);
+    await server.close();
+  }
+});
+
 mixed('a line stays registered at its provider, whose calls go on and come', async () => {
   const auth = { username: '49301', password: 'secret' };
   const provider = await startTestServer({ endpoints: { 49301: { auth } } });

@@ -386,6 +386,40 @@ test('each member of a group gets its own calls again, with their events from th
     await server.start();
   }));
 
+/** The state of a server that does not run. */
+const openState = (data: string, version: number) =>
+  openStateStore({
+    ...{ directory: data, log: silentLog, version, compactAbove: 1e9, retryMs: 1_000, longestWriteMs: 1_000 },
+    ...{ mostEvents: 1_000, mostEventCharacters: 1e6, keepEventsMs: 3_600_000, wallClock: Date.now, now: () => 0 },
+  });
+
+test('a state of another version is set aside, and the server starts without calls', async (server) => {
+  const phone = await Phone.open('1', server.sip);
+  try {
+    await phone.call('echo');
+    await server.kill();
+    // A later version goes on with it, in a way of its own.
+    rmSync(join(server.data, 'state.log'));
+    const later = openState(server.data, serverDataVersion + 1);
+    later.commit([['calls.channels x', '{"of":"the future"}']]);
+    later.close();
+    await server.start();
+    const app = server.client();
+    assert.equal(await channelsOf(app), []);
+    assert.match(readFileSync(join(server.data, 'state.log.bad'), 'latin1'), 'the future');
+    // It takes calls.
+    const other = await Phone.open('2', server.sip);
+    try {
+      await other.call('echo');
+      other.hangup();
+    } finally {
+      await other.close();
+    }
+  } finally {
+    await phone.close();
+  }
+});
+
 /** Changes the saved streams of a server that does not run: their next index is another one. */
 function moveStreams(data: string, index: number): { ssrc: number }[] {
   const moved: { ssrc: number }[] = [];
@@ -398,17 +432,7 @@ function moveStreams(data: string, index: number): { ssrc: number }[] {
       moved.push({ ssrc: stream.ssrc });
     } else for (const inner of Object.values(value)) move(inner);
   };
-  const store = openStateStore({
-    ...{
-      directory: data,
-      log: silentLog,
-      version: serverDataVersion,
-      compactAbove: 1e9,
-      retryMs: 1_000,
-      longestWriteMs: 1_000,
-    },
-    ...{ mostEvents: 1_000, mostEventCharacters: 1e6, keepEventsMs: 3_600_000, wallClock: Date.now, now: () => 0 },
-  });
+  const store = openState(data, serverDataVersion);
   for (const [key, json] of store.left) {
     const value = JSON.parse(json) as unknown;
     const before = moved.length;

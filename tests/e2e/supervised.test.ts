@@ -1,3 +1,4 @@
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -490,6 +491,45 @@ supervised(
     }
   },
 );
+
+supervised('goes on with its calls when its supervisor was killed and the service is started again', async () => {
+  const server = await startSupervised({ dialplan, more: { supervisor: { standby: false } } });
+  const { parent } = server;
+  const phone = await Phone.open('1', server.sip);
+  let again: ChildProcess | undefined;
+  try {
+    await phone.call('echo');
+    phone.audio.hum(400);
+    await phone.audio.hears([400], [400, 700]);
+    const before = server.server();
+    parent.kill('SIGKILL');
+    await untilAsked(
+      async () => !isRunning(before),
+      () => 'the server goes on',
+    );
+    assert.ok(phone.inCall);
+    const count = phone.audio.packets.length;
+    const [program = '', ...args] = parent.spawnargs;
+    const env = Object.entries(process.env).filter(([name]) => !name.startsWith('HOOKSWITCH_'));
+    again = spawn(program, args, { cwd: server.directory, env: Object.fromEntries(env), stdio: 'ignore' });
+    await phone.audio.until(() => phone.audio.packets.length > count + 50, 'audio of the next server');
+    await phone.audio.hears([400], [400, 700]);
+    assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
+    phone.hangup();
+    await untilAsked(
+      async () => (await server.client().ok<Channel[]>('GET', '/channels')).length === 0,
+      () => 'the channel stays',
+    );
+  } finally {
+    await phone.close();
+    if (again) {
+      const ended = once(again, 'exit');
+      again.kill('SIGTERM');
+      await ended;
+    }
+    await server.close();
+  }
+});
 
 supervised('closes the sockets of calls that the next server has not taken up', async () => {
   const more = { state_store: { on: false }, supervisor: { claim_timeout: 0.2, steady: 0.1, standby: false } };
