@@ -5,7 +5,7 @@ import type { PhonesHere } from '../cluster/phones.ts';
 import { packageVersion as version } from '../config/package-files.ts';
 import type { SipDriver } from '../drivers/sip/driver.ts';
 import type { Moved } from '../drivers/sip/services.ts';
-import { narrowOf } from '../http/access/visibility.ts';
+import { narrowOf, visibilityOf } from '../http/access/visibility.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
 import type { HttpUser } from '../http/user.ts';
@@ -125,6 +125,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     carryOut,
     isHere: objectsHere(calls),
     hasChannel: (channel) => channels.findByIdOrName(channel) !== undefined,
+    seesChannel: (user, channel) => visibilityOf(user as HttpUser, owners)?.sees('channel', channel) ?? false,
     chosenIds: () => chosenHere(calls),
     phones: phonesFor(state, network, sip, calls),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},

@@ -46,6 +46,8 @@ export type Served = {
   isHere(kind: Kind, id: string): boolean;
   /** Whether this node has a channel of an id or a name. */
   hasChannel(channel: string): boolean;
+  /** Whether a channel of this node is in the scope of a user, as another node has let it in. */
+  seesChannel(user: object, channel: string): boolean;
   /** The objects of this node whose ids have no mark. */
   chosenIds(): ChosenId[];
   phones: PhonesHere;

@@ -74,10 +74,11 @@ export interface Cluster {
   readonly askBridge: AskNode;
   /**
    * The node that has a channel of an id or a name: one node is asked, or all that answer.
+   * @param user without passwords; only a channel in its scope counts
    * @returns undefined if none says that it has it
    * @throws (rejects) AriError if the one node does not answer
    */
-  nodeOfChannel(channel: string, node?: string): Promise<string | undefined>;
+  nodeOfChannel(channel: string, node?: string, user?: object): Promise<string | undefined>;
   /** The node whose mark an id has; undefined for an id without one, and for a name that no node has. */
   markedNode(id: string): string | undefined;
   /** The other nodes: those that can be asked, and those that are away. */
@@ -322,15 +323,17 @@ const askBridgeOf =
 
 /** As {@link Cluster.nodeOfChannel}. */
 const channelSearch = (membersOf: () => Members, consult: Forwards['consult']): Cluster['nodeOfChannel'] => {
-  const isAt = async (node: string, channel: string): Promise<boolean> =>
-    (await consult(node, { kind: 'channel', channel }))['here'] === true;
-  return async (channel, node) => {
-    if (node !== undefined) return (await isAt(node, channel)) ? node : undefined;
+  const isAt = async (node: string, channel: string, user?: object): Promise<boolean> => {
+    const { here, seen } = await consult(node, { kind: 'channel', channel, ...(user && { user }) });
+    return here === true && (user === undefined || seen === true);
+  };
+  return async (channel, node, user) => {
+    if (node !== undefined) return (await isAt(node, channel, user)) ? node : undefined;
     const looked = membersOf()
       .list()
       .filter(({ state }) => state !== 'away')
       .map(async ({ name }) => {
-        if (await isAt(name, channel)) return name;
+        if (await isAt(name, channel, user)) return name;
         throw new Error('it is not there');
       });
     return Promise.any(looked).catch(() => undefined);

@@ -71,7 +71,7 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
 function listen(
   { options, link, subjects, claims, directory, presence, states, members, memberships, hit }: Parts,
-  { carryOut, phones, bridges, narrowOf, hasChannel, isHere }: Served,
+  { carryOut, phones, bridges, narrowOf, hasChannel, seesChannel, isHere }: Served,
 ): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
@@ -107,7 +107,14 @@ function listen(
     if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
     if (asked?.head['kind'] === 'directory') return writeFrame({ shared: await directory.share() });
     if (asked?.head['kind'] === 'bridge') return writeFrame(await bridges(asked.head['request']));
-    if (asked?.head['kind'] === 'channel') return writeFrame({ here: hasChannel(String(asked.head['channel'])) });
+    if (asked?.head['kind'] === 'channel') {
+      const { channel, user } = asked.head;
+      const here = hasChannel(String(channel));
+      return writeFrame({
+        here,
+        ...(here && user !== undefined && { seen: seesChannel(user as object, String(channel)) }),
+      });
+    }
     if (asked?.head['kind'] === 'id') {
       const [kind, id] = [asked.head['of'] as Kind, String(asked.head['id'])];
       return writeFrame({ free: !claims.holds(kind, id) && !isHere(kind, id) });

@@ -113,7 +113,7 @@ export type Owners = {
   /** Browsers that call and are called without SIP. */
   webrtc: WebrtcCalls;
   /** The nodes of the cluster. */
-  cluster: Pick<Cluster, 'nodes' | 'forget'>;
+  cluster: Pick<Cluster, 'nodes' | 'forget' | 'markedNode' | 'nodeOfChannel'>;
   /** Counts what the server holds. */
   usage: { get(): Promise<Usage> };
 };

@@ -102,11 +102,14 @@ class World {
   }
 }
 
+/** Users who may each use the channels of one application. */
+const users = ['shop', 'other'].map((name) => ({ name, password: name, scope: { applications: [name] } }));
+
 /** Runs a test on three nodes. @param node where the application is connected */
 const withNodes = (title: string, node: string, run: (world: World) => Promise<void>, more: NodeSettings = {}): void =>
   nats.test(bridges, title, async (command) => {
     const settings = { request_timeout: 1, ...more };
-    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], settings, { endpoints });
+    const cluster = await TestCluster.start(command, ['a', 'b', 'c'], settings, { endpoints, users });
     let world: World | undefined;
     try {
       const app = await cluster.node(node).app('shop');
@@ -247,6 +250,22 @@ withNodes('what cannot span nodes is refused, and nobody enters', 'b', async (wo
   const outside = await app.request('POST', `/bridges/a~room/removeChannel?channel=${bob.id}`);
   assert.equal([outside.status, outside.body], [422, { message: 'Channel not in this bridge' }]);
   assert.equal(await refused('a~gone', bob.id), [404, 'Bridge not found']);
+});
+
+withNodes('a user with a scope adds channels of other nodes that are in it, and no others', 'c', async (world) => {
+  const bob = await world.caller('bob', 'b');
+  for (const name of ['shop', 'other']) {
+    const client = world.cluster.node('c').client(`${name}:${name}`);
+    const { id } = await client.ok<Bridge>('POST', `/bridges?bridgeId=a~${name}`);
+    const asked = async (what: string, channel: string): Promise<number> =>
+      (await client.request('POST', `/bridges/${id}/${what}?channel=${channel}`)).status;
+    const isAllowed = name === 'shop';
+    assert.is(await asked('addChannel', bob.id), isAllowed ? 204 : 403);
+    assert.equal(await world.members(id), isAllowed ? [bob.id] : []);
+    assert.is(await asked('removeChannel', bob.id), isAllowed ? 204 : 403);
+    for (const nobody of ['b~nobody', 'nobody']) assert.is(await asked('addChannel', nobody), 403);
+    assert.equal(await world.members(id), []);
+  }
 });
 
 withNodes('members of a lost node leave once, and the others hear each other', 'c', async (world) => {

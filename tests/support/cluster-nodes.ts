@@ -220,8 +220,8 @@ export class NodeProcess {
     await untilAsked(isUp, () => `the node ${this.name} does not answer: ${this.child.written}`);
   }
 
-  client(): AriClient {
-    const client = new AriClient(`${this.url}/ari`, 'tester:secret');
+  client(credentials = 'tester:secret'): AriClient {
+    const client = new AriClient(`${this.url}/ari`, credentials);
     this.#clients.push(client);
     return client;
   }

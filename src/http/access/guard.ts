@@ -9,6 +9,7 @@ import { operationBehind } from '../../models/operation-names.ts';
 import type { Deps } from '../deps.ts';
 import type { Named, Operation, ThingNamed } from '../operation.ts';
 import type { Requester } from '../sessions.ts';
+import type { HttpUser } from '../user.ts';
 import { accessOf, notCovered } from './access.ts';
 import type { OperationName, Scope } from './scope.ts';
 import { type Visibility, visibilityOf } from './visibility.ts';
@@ -26,7 +27,16 @@ export type Guard = {
   perform(requester: Requester, params: Record<string, unknown>, run: () => unknown): unknown;
 };
 
-type Question = { user: Requester['user']; scope: Scope; visibility: Visibility; params: Record<string, unknown> };
+type Question = {
+  user: Requester['user'];
+  scope: Scope;
+  visibility: Visibility;
+  params: Record<string, unknown>;
+  /** Whether another node of the cluster has such a channel, in the scope; left out: there is none. */
+  seesElsewhere?: ((channel: string) => Promise<boolean>) | undefined;
+  /** What other nodes are asked. They reject with the refusal. */
+  readonly asked: Promise<void>[];
+};
 type Check = (value: string, question: Question) => void;
 
 /** Asterisk's errors for missing objects. */
@@ -118,8 +128,12 @@ function checksOf(operation: Operation, name: string): Record<Named, Check> {
     (kind: ThingNamed): Check =>
     (id, question) => {
       const sees = question.visibility.sees(kind, id);
+      const { seesElsewhere } = question;
+      // The request itself is at the node of what its path names.
+      if (sees === undefined && !reads && name === 'channel' && seesElsewhere)
+        question.asked.push(seesElsewhere(id).then((seen) => void (seen || deny(kind, question, id))));
       // A thing that is not there by this spelling could be there for the owner that carries the change out.
-      if (sees === false || (sees === undefined && !reads)) deny(kind, question, id);
+      else if (sees === false || (sees === undefined && !reads)) deny(kind, question, id);
     };
   return {
     channel: thing('channel'),
@@ -184,6 +198,17 @@ function requireRoom({ objectOwnership }: Deps, { name, channels = 0 }: Requeste
     throw new AriError('tooManyOfUser', { user: name, most: String(channels) });
 }
 
+/** Asks other nodes for a channel in the scope of a user, whose password stays here. */
+function elsewhereOf(
+  { cluster }: Deps,
+  { password: _, password_hash: __, ...user }: HttpUser,
+): Question['seesElsewhere'] {
+  return (
+    cluster &&
+    (async (channel) => (await cluster.nodeOfChannel(channel, cluster.markedNode(channel), user)) !== undefined)
+  );
+}
+
 /** Makes the guards of operations. */
 export function createGuards(owners: Deps): (operation: Operation) => Guard {
   /** The context that a request leads to. */
@@ -241,8 +266,17 @@ export function createGuards(owners: Deps): (operation: Operation) => Guard {
         const { scope } = accessOf(user);
         const visibility = visibilityOf(user, owners);
         if (!scope || !visibility) return unscoped(requester, run);
-        admit({ user, scope, visibility, params });
-        const answer = asMaker(requester, run);
+        const question: Question = {
+          user,
+          scope,
+          visibility,
+          params,
+          seesElsewhere: elsewhereOf(owners, user),
+          asked: [],
+        };
+        admit(question);
+        const perform = (): unknown => asMaker(requester, run);
+        const answer = question.asked.length === 0 ? perform() : Promise.all(question.asked).then(perform);
         if (!narrow) return answer;
         return answer instanceof Promise
           ? answer.then((all) => narrow(all, visibility, user))
