@@ -359,8 +359,7 @@ mixed('a Record of the dialplan goes on in its unfinished file, and ends by its 
     }
     const { size } = unfinished()!;
     await client.connect('desk');
-    phone.audio.hush();
-    await phone.audio.press('#', 100);
+    assert.is(await phone.inform('#'), 200);
     const { args } = await client.waitFor('StasisStart');
     assert.equal(args, ['DTMF']);
     assert.equal(readdirSync(directory), ['mail.ulaw']);
