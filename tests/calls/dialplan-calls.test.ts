@@ -463,9 +463,9 @@ test('Record makes a file and tells how it ended', async () => {
   media.startsRecorders = false;
   await settled();
   const { journal } = w.channels.get('a');
-  assert.is(journal.dump()?.notes, undefined);
+  assert.is(journal.dump()?.recording, undefined);
   media.recorders[0]?.start();
-  assert.equal(journal.dump()?.notes, ['recording']);
+  assert.equal(journal.dump()?.recording, { name: 'mail/1', format: 'wav', durationMs: 0, talkingMs: 0 });
   assert.equal(media.recorders[0]?.request, {
     path: '/recordings/mail/1.wav',
     format: 'wav',
@@ -480,6 +480,7 @@ test('Record makes a file and tells how it ended', async () => {
   await settled();
   assert.is(w.variables('a')['RECORD_STATUS'], 'DTMF');
   assert.is(w.variables('a')['RECORDED_FILE'], 'mail/1');
+  assert.is(journal.dump()?.recording, undefined);
   w.incoming('b', '501');
   await settled();
   assert.is(w.variables('b')['RECORD_STATUS'], 'ERROR');
