@@ -231,6 +231,26 @@ for (const over of ['UDP', 'TCP', 'WS'] as const)
     },
   );
 
+onShared(
+  'a REFER outside a call of another node transfers it, and is told at the node where it came',
+  async (cluster, open) => {
+    const alice = await open('alice', 'b');
+    const bob = await open('bob', 'a');
+    const carol = await open('carol', 'a');
+    await carol.call('1002');
+    await alice.answered();
+    const refer = [`Refer-To: <sip:1004@${cluster.node('b').sip}>`, `Target-Dialog: ${alice.targetDialog()}`];
+    assert.is((await alice.outside('REFER', 'alice', refer)).status, 202);
+    await bob.answered();
+    await alice.until(() => alice.notified.at(-1)?.fragment === 'SIP/2.0 200 OK', 'the NOTIFY of the end');
+    await alice.over();
+    const unknown = ['a~1', 'b~1'].map((tag) => `Target-Dialog: 1;local-tag=${tag};remote-tag=2`);
+    for (const line of unknown) assert.is((await alice.outside('REFER', 'alice', [refer[0]!, line])).status, 481);
+    carol.hangup();
+    await bob.over();
+  },
+);
+
 onShared('a call of another node is taken over only where it might be at its own node', async (cluster, open) => {
   const alice = await open('alice', 'a');
   const bob = await open('bob', 'a');

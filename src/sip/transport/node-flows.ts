@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import { createTally } from '../../lib/tally.ts';
 import { buildResponse } from '../message/build.ts';
 import type { SipMessage, SipRequest } from '../message/message.ts';
-import { replacesOf } from '../message/named-dialog.ts';
+import { replacesOf, targetDialogOf } from '../message/named-dialog.ts';
 import { parseMessage } from '../message/parse.ts';
 import type { Uri } from '../message/uri.ts';
 import { MAGIC_COOKIE } from '../message/via.ts';
@@ -15,7 +15,7 @@ import type { MessageHandler, NodeFlow, SendFailure, Source, Target, TrafficWatc
 /**
  * Sockets of other nodes of a cluster. The call is here and the socket is there: what we send to the peer leaves from there,
  * with a mark of this node in Via and Contact. What the peer sends with that mark comes here. So does an INVITE that replaces
- * a call of this node (RFC 3891), by the mark in our tag. Nothing else is passed on.
+ * a call of this node (RFC 3891), and a REFER that names one (RFC 4538), by the mark in our tag. Nothing else is passed on.
  */
 
 /** Marks what belongs to a node. No name of a node has such a sign. */
@@ -24,11 +24,15 @@ const sign = '~';
 /** The mark of the owner of a call whose peer is reached through another node; '' for others. */
 export const ownerMark = ({ via }: Target): string => (via ? via.owner + sign : '');
 
-/** Our tag: of the dialog that a request is in, or that an INVITE replaces. The ACK of a refused INVITE has it, too. */
+/**
+ * Our tag: of the dialog that a request is in, that an INVITE replaces, or that a REFER outside of it names (RFC 4538). The ACK
+ * of a refused INVITE has it, too.
+ */
 function ownTag(request: SipRequest): string {
-  if (request.toTag !== undefined) return request.toTag;
-  const replaced = request.method === 'INVITE' ? replacesOf(request) : undefined;
-  return replaced === undefined || replaced === 'malformed' ? '' : replaced.toTag;
+  const { method, toTag } = request;
+  if (toTag !== undefined) return toTag;
+  const named = method === 'INVITE' ? replacesOf(request) : method === 'REFER' ? targetDialogOf(request) : undefined;
+  return named === undefined || named === 'malformed' ? '' : named.toTag;
 }
 
 /** The node whose mark a message has: a response in the branch of our Via, a request in our Contact or tag. */
