@@ -4,7 +4,7 @@ import { isFunction } from '../dialplan/functions.ts';
 import type { Clock } from '../lib/clock.ts';
 import { lazily } from '../lib/lazily.ts';
 import type { Logger } from '../lib/log.ts';
-import type { OnAnswer } from '../machines/channel.ts';
+import { lifeOf, type OnAnswer } from '../machines/channel.ts';
 import { noTimeout, passedOn, storedName } from '../machines/channel-setup.ts';
 import type { AllowedOperations } from '../models/allowed-operations.ts';
 import type { Channel } from '../models/channel.ts';
@@ -79,6 +79,7 @@ export function createChannelOperations(options: ChannelOperationsOptions) {
       const entry = channels.get(id);
       const statistics = await entry.leg.media.statistics();
       if (!statistics) throw new AriError('channelTypeUnsupported');
+      if (lifeOf(snapshotOf(entry)) === 'down') throw new AriError('rtpNotFound');
       const video = (await entry.leg.video?.statistics()) ?? [];
       const { late: _late, unheard_ms: _unheard, remote: _remote, ...shown } = statistics;
       return { ...shown, channel_uniqueid: entry.id, ...(video.length > 0 && { video }) };

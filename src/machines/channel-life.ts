@@ -142,7 +142,11 @@ export const life = channel.createStateConfig({
         'leg.proceeding': { actions: dialed('PROCEEDING') },
         'leg.forwarding': { actions: 'tellCallerForwarding' },
         'leg.progressed': { actions: [assign({ hasEarlyMedia: true }), dialed('PROGRESS')] },
-        'leg.ringing': { target: 'ringing', actions: [stateChanged, dialed('RINGING')] },
+        // Dial has told PROGRESS of that, and tells no RINGING.
+        'leg.ringing': [
+          { guard: 'ringsInMedia', target: 'ringing', actions: stateChanged },
+          { target: 'ringing', actions: [stateChanged, dialed('RINGING')] },
+        ],
         'leg.answered': { target: 'up', actions: [stateChanged, dialed('ANSWER')] },
       },
     },

@@ -111,6 +111,7 @@ export const channel = setup({
     isOriginated: ({ context }) => context.origin === 'originated',
     isFollowed: ({ context, event }) =>
       context.origin === 'originated' && event.type === 'leg.forwarded' && event.redirection !== undefined,
+    ringsInMedia: ({ event }) => event.type === 'leg.ringing' && event.inMedia === true,
     isNotEnding: ({ context }) => context.endedBy === undefined,
     interceptsHold: ({ context }) => context.interceptsHold === true,
     leadsElsewhere: ({ context, event }) =>

@@ -140,7 +140,7 @@ export const legIgnores: Ignores<typeof legMachine> = [
   {
     events: ['far.held', 'far.unheld'],
     in: ['undialed', 'setup', 'unheard'],
-    why: 'a call that begins on hold is not put on hold',
+    why: 'the hold of a call is told once it stands',
   },
   { events: ['media.silent', 'call.answered', 'call.forwarded'], in: ['undialed'], why: 'no party was called' },
   { events: ['media.silent'], in: ['unheard'], why: 'it is known' },

@@ -190,6 +190,7 @@ export const ariErrors = {
   directionInvalid: { status: 400, message: 'Invalid direction specified' },
   channelNotDown: { status: 409, message: "Channel is not in the 'Down' state" },
   channelNotCreated: { status: 409, message: 'Dialing a channel not created by ARI' },
+  rtpNotFound: { status: 404, message: 'RTP info not found' },
   channelTypeUnsupported: { status: 403, message: 'Unsupported channel type' },
 
   // External media.

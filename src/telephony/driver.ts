@@ -25,8 +25,8 @@ export type LegReport =
   | { type: 'leg.proceeding' }
   /** Outbound: the far side forwards the call itself (SIP 181), after `leg.proceeding`. */
   | { type: 'leg.forwarding' }
-  /** Outbound: the far side alerts (SIP 180). */
-  | { type: 'leg.ringing' }
+  /** Outbound: the far side alerts (SIP 180), perhaps in the early media that `leg.progressed` has told (180 with SDP). */
+  | { type: 'leg.ringing'; inMedia?: true }
   /** Outbound: early media without alerting (SIP 183 with SDP). */
   | { type: 'leg.progressed' }
   /** The leg is connected; told for both directions, also after our own `answer()`. */

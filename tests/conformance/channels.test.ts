@@ -344,6 +344,15 @@ cases('POST /channels/{channelId} is refused for the first fault of several', [
   { ask: 'POST /channels/{up}?endpoint=Local/wait@conformance&app={app}', ...used },
 ]);
 
+test('the figures of RTP of a channel that is not dialed are not there', async () => {
+  // Asterisk makes no channel of an endpoint that has no contact.
+  if (!client.target.ours) return;
+  const id = client.unique('undialed');
+  await client.must(`POST /channels/create?channelId=${id}&endpoint=PJSIP/alice&app=${app.name}`);
+  await run(client, calls, { ask: `GET /channels/${id}/rtp_statistics`, status: 404, message: 'RTP info not found' });
+  await client.must(`DELETE /channels/${id}`);
+});
+
 cases('POST /channels/create is refused for the first fault of several', [
   ...variableFaults.map(([variables, message]) => ({
     ask: `POST /channels/create?originator={nobody}&formats=what`,

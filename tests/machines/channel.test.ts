@@ -83,6 +83,13 @@ chart('an originated call that is answered tells of its state and of its dialing
   ]);
 });
 
+chart('a far side that alerts in its early media is Ringing, and its Dial tells PROGRESS alone', () => {
+  const progress = { type: 'Dial', dialstatus: 'PROGRESS', dialstring: 'alice', forward: '' };
+  assert.equal(after(outbound, dial, { type: 'leg.progressed' }).told, [progress]);
+  const ringing = after(outbound, dial, { type: 'leg.progressed' }, { type: 'leg.ringing', inMedia: true });
+  assert.equal([ringing.state, ringing.told], ['Ringing', [{ type: 'ChannelStateChange' }]]);
+});
+
 chart('an originated call that the far side refuses tells of the hang-up, and the status of its cause', () => {
   const { told, life } = after(outbound, dial, { type: 'leg.hungUp', cause: 17, techCause: 486 });
   assert.is(life, 'hangingUp');
@@ -361,6 +368,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'tones.set', tones: { times: 1, to: { in: position }, heard: { in: 0, out: 0 } } },
       { type: 'leg.toneDetected', direction: 'in' },
       { type: 'leg.toneDetected', direction: 'out' },
+      { type: 'leg.ringing', inMedia: true },
       { type: 'leg.held' },
       { type: 'leg.unheld' },
       { type: 'leg.connectedLine', party: { name: 'C', number: '3' } },

@@ -217,6 +217,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'dialplan.entered', position, app: 'Wait', data: '1' },
       { type: 'dialplan.ended', cause: 16 },
       { type: 'application.entered', app: 'hello', args: ['x,y'] },
+      { type: 'leg.ringing', inMedia: true },
       { type: 'leg.hungUp', cause: 17, techCause: 486 },
       { type: 'leg.digit', digit: '1', durationMs: 100 },
       { type: 'leg.talkingStarted' },

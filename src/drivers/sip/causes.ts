@@ -7,26 +7,20 @@ const highestCause = 127;
 
 /**
  * SIP status to Q.850 cause: RFC 3398 8.2.6.1, with Asterisk's deviations that dialers expect. 408 is 18 (not 102) and
- * 480 is 19 (not 18). 488 and 606 are 58, 500 is 38, and 503 is 34, which means congestion.
+ * 480 is 19 (not 18). 420 is 3, 488 and 606 are 58, 500 is 38, and 503 is 34, which means congestion. A status without a row
+ * has the cause of its class: so 402, 405, 406 and 607 are 127, and 513 is 34.
  */
 const causeOfStatus: Readonly<Record<number, number>> = {
+  302: 23,
   400: 41,
   401: 21,
-  402: 21,
   403: 21,
   404: 1,
-  405: 63,
-  406: 79,
   407: 21,
   408: 18,
   410: 22,
-  413: 127,
-  414: 127,
   415: 79,
-  416: 127,
-  420: 127,
-  421: 127,
-  423: 127,
+  420: 3,
   480: 19,
   481: 41,
   482: 25,
@@ -42,13 +36,10 @@ const causeOfStatus: Readonly<Record<number, number>> = {
   503: 34,
   504: 102,
   505: 127,
-  513: 127,
   600: 17,
   603: 21,
   604: 1,
   606: 58,
-  607: 21,
-  608: 21,
 };
 
 /**
@@ -93,27 +84,32 @@ const statusOfCause: Readonly<Record<number, number>> = {
 export function causeFromStatus(status: number): number {
   const known = causeOfStatus[status];
   if (known !== undefined) return known;
-  if (status < 400) return Cause.numberChanged;
-  return status < 500 ? Cause.interworking : status < 600 ? Cause.congestion : Cause.callRejected;
+  if (status < 400) return Cause.normalClearing;
+  return status >= 500 && status < 600 ? Cause.congestion : Cause.interworking;
 }
 
 /** The final response that refuses a call with a cause; 603 for causes without entry. */
 export const statusFromCause = (cause: number): number => statusOfCause[cause] ?? 603;
 
 /**
- * The cause in a Reason header (RFC 3326): Q.850 as it stands, or SIP status 200, which a proxy puts into CANCEL when
- * another phone has answered. It says more than the message it is in.
+ * The cause in a Reason header (RFC 3326), and the SIP status beside it: Q.850 as it stands, or SIP status 200, which a proxy
+ * puts into CANCEL when another phone has answered. It says more than the message it is in.
  */
-export function causeFromReason(message: SipMessage): number | undefined {
+function reasonIn(message: SipMessage): { cause: number; status: number } | undefined {
   for (const reason of message.headerList('Reason')) {
     const [protocol = '', ...parameters] = reason.split(';').map((part) => part.trim());
-    const cause = Number(parameters.find((parameter) => /^cause\s*=/i.test(parameter))?.split('=')[1]);
-    if (!Number.isInteger(cause)) continue;
-    if (/^q\.850$/i.test(protocol) && cause >= 0 && cause <= highestCause) return cause;
-    if (/^sip$/i.test(protocol)) return cause === 200 ? Cause.answeredElsewhere : causeFromStatus(cause);
+    const value = Number(parameters.find((parameter) => /^cause\s*=/i.test(parameter))?.split('=')[1]);
+    if (!Number.isInteger(value)) continue;
+    if (/^q\.850$/i.test(protocol) && value >= 0 && value <= highestCause)
+      return { cause: value, status: statusFromCause(value) };
+    if (/^sip$/i.test(protocol))
+      return { cause: value === 200 ? Cause.answeredElsewhere : causeFromStatus(value), status: value };
   }
   return undefined;
 }
+
+/** The cause in a Reason header; undefined without one. */
+export const causeFromReason = (message: SipMessage): number | undefined => reasonIn(message)?.cause;
 
 /** The cause of a refused call. A busy phone stays busy, whatever its Reason says: dialers go by that, as with Asterisk. */
 export function causeOfRefusal(response: SipResponse): number {
@@ -121,10 +117,14 @@ export function causeOfRefusal(response: SipResponse): number {
   return cause === Cause.userBusy ? cause : (causeFromReason(response) ?? cause);
 }
 
-/** The cause of a BYE: from its Reason, else 16. An answered call has not been answered elsewhere. */
-export function causeOfBye(bye: SipRequest): number {
-  const cause = causeFromReason(bye);
-  return cause === undefined || cause === Cause.answeredElsewhere ? Cause.normalClearing : cause;
+/**
+ * The end that a BYE tells: the cause of its Reason, else 16, and the SIP status that this stands for. An answered call has not
+ * been answered elsewhere.
+ */
+export function endOfBye(bye: SipRequest): { cause: number; techCause?: number } {
+  const reason = reasonIn(bye);
+  if (!reason || reason.cause === Cause.answeredElsewhere) return { cause: Cause.normalClearing };
+  return { cause: reason.cause, techCause: reason.status };
 }
 
 /**

@@ -72,7 +72,9 @@ export function takeInboundCall(services: Services, endpoint: EndpointConfig, of
       const { core, cancelledWith } = arriving;
       // No reports from inside `open`.
       if (cancelledWith !== undefined)
-        queueMicrotask(guarded(services.stack.log, 'telling of a cancelled call', () => core?.gone(cancelledWith)));
+        queueMicrotask(
+          guarded(services.stack.log, 'telling of a cancelled call', () => core?.gone(cancelledWith, 487)),
+        );
       return leg;
     },
   };
@@ -165,7 +167,7 @@ class Arriving implements IncomingHandlers {
 
   onCancelled(cancel: SipRequest | undefined): void {
     this.cancelledWith = causeOfCancel(cancel);
-    this.core?.gone(this.cancelledWith);
+    this.core?.gone(this.cancelledWith, 487);
   }
 
   onAnswerSent(): void {

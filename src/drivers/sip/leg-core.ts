@@ -18,7 +18,7 @@ import type { DigitSequence, MediaReport, MediaSessionDump, RtpFlow, RtpSession 
 import type { Party } from '../../telephony/party.ts';
 import { heardOf } from '../heard.ts';
 import { PendingSession } from '../pending-session.ts';
-import { causeFromStatus, causeOfBye } from './causes.ts';
+import { causeFromStatus, endOfBye } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
@@ -146,11 +146,12 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
     return sdp === undefined ? winner !== undefined : (this.#negotiation?.accept(sdp) ?? false);
   }
 
-  /** The call stands; tells `leg.answered`. */
+  /** The call stands; tells `leg.answered`, and `leg.held` if it begins on hold. */
   up(usage: InviteUsage): void {
     if (!this.takes('call.answered')) return;
     this.#usage = usage;
     this.send({ type: 'call.answered' });
+    if (this.#negotiation?.agreed?.held) this.send({ type: 'far.held' });
   }
 
   /** The far side has ended or refused it. */
@@ -391,7 +392,7 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
   }
 
   onEnded(end: UsageEnd): void {
-    if (end.by === 'bye') this.gone(causeOfBye(end.request));
+    if (end.by === 'bye') this.send({ type: 'call.ended', ...endOfBye(end.request) });
     else this.gone(causeFromStatus(end.status), end.status);
   }
 

@@ -429,15 +429,15 @@ class OutboundLeg implements Leg, LegSide {
     const media = sdp !== undefined && this.#core.earlyAnswer(branch, sdp);
     // A 180 may have a description, too: the far side rings, and is heard (RFC 3960 3.2).
     if (media) this.#tellOnce('leg.progressed');
-    if (response.status === 180) this.#tellOnce('leg.ringing');
+    if (response.status === 180) this.#tellOnce('leg.ringing', media);
     else if (!media) this.#tellOnce('leg.proceeding');
     if (response.status === 181) this.#tellOnce('leg.forwarding');
   }
 
-  #tellOnce(type: Progress): void {
+  #tellOnce(type: Progress, inMedia = false): void {
     if (!isBeforeAnswer(this.#core.state) || this.#told.has(type)) return;
     this.#told.add(type);
-    this.#core.tell({ type });
+    this.#core.tell(inMedia && type === 'leg.ringing' ? { type, inMedia } : { type });
     this.changed();
   }
 

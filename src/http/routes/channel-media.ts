@@ -145,7 +145,7 @@ export const mediaOperations = [
     owner: 'channels',
     params: { channelId },
     returns: RTPstat,
-    errors: ['channelNotFound', 'channelTypeUnsupported'],
+    errors: ['channelNotFound', 'rtpNotFound', 'channelTypeUnsupported'],
     handle: (channels, params) => channels.rtpStatistics(params.channelId),
   }),
 ];

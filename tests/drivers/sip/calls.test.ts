@@ -276,7 +276,7 @@ calls('a call that sends no audio for too long is ended towards both sides with 
   callee.media.sessions.get(inbound.id)!.told({ type: 'media.timedOut' });
   assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 44 });
   inbound.leg.hangup(44);
-  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 44 });
+  assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 44, techCause: 603 });
 });
 
 calls('silence before the answer ends no call; after it audio is awaited anew', async () => {
@@ -309,7 +309,7 @@ calls('a call whose media thread is lost ends with cause 41, whether it was answ
   caller.media.sessions.get(out.id)!.told({ type: 'media.lost', reason: 'the media thread ended' });
   assert.equal(await out.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41 });
   out.leg.hangup(41);
-  assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41 });
+  assert.equal(await inbound.heard('leg.hungUp'), { type: 'leg.hungUp', cause: 41, techCause: 503 });
 });
 
 calls('no codec in common is refused with 488 before there is a channel', async () => {

@@ -12,7 +12,7 @@ import { isControl } from '../../support/rtp-peer.ts';
 import { untilHolds } from '../../support/waiting.ts';
 
 /** Audio at a port of this machine, in one format. */
-export const audioAt = (port: number): string =>
+export const audioAt = (port: number, direction = 'sendrecv'): string =>
   [
     'v=0',
     'o=- 1 1 IN IP4 127.0.0.1',
@@ -21,6 +21,7 @@ export const audioAt = (port: number): string =>
     't=0 0',
     `m=audio ${port} RTP/AVP 0`,
     'a=rtpmap:0 PCMU/8000',
+    `a=${direction}`,
     '',
   ].join('\r\n');
 

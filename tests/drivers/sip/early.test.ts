@@ -123,6 +123,7 @@ early('a 180 with a description opens early audio as a 183 with one does', async
   carrier.reply(other, 180, { toTag: 'two', sdp: audioAt(10_004) });
   await second.heard('leg.ringing');
   assert.equal(second.told, ['leg.progressed', 'leg.ringing']);
+  assert.equal(await second.heard('leg.ringing'), { type: 'leg.ringing', inMedia: true });
   assert.equal(
     phone.media.sessions.get(second.id)!.flows.map(({ remote }) => remote.port),
     [10_004],

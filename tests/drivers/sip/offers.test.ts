@@ -50,6 +50,30 @@ offers('an INVITE whose description is one of several parts is answered', async 
   assert.equal([refused.status, refused.header('Accept')], [415, 'application/sdp, multipart/mixed']);
 });
 
+for (const direction of ['sendonly', 'inactive'])
+  offers(
+    `a call that begins on hold (${direction}) is held when it is answered, and taken back by a re-INVITE`,
+    async () => {
+      const { carrier, phone } = await world();
+      carrier.send({ method: 'INVITE', port: phone.port, sdp: audioAt(10_000, direction) });
+      const inbound = await phone.rung();
+      inbound.leg.answer();
+      const ok = await carrier.response('INVITE');
+      carrier.send({ method: 'ACK', toTag: ok.toTag });
+      await inbound.heard('leg.held');
+      carrier.send({ method: 'INVITE', toTag: ok.toTag, number: 2, sdp: audioAt(10_000) });
+      await inbound.heard('leg.unheld');
+      assert.equal(inbound.told, ['leg.answered', 'leg.held', 'leg.unheld']);
+
+      const out = phone.open('600@trunk');
+      out.leg.dial();
+      const invite = await carrier.request('INVITE');
+      carrier.reply(invite, 200, { sdp: audioAt(10_000, direction) });
+      await out.heard('leg.held');
+      assert.equal(out.told, ['leg.answered', 'leg.held']);
+    },
+  );
+
 offers('a compressed body is refused with what may come instead', async () => {
   const { carrier, phone } = await world();
   const invite = (callId: string, headers: [string, string][]) =>

@@ -4,8 +4,8 @@ import { PendingSession } from '../../../src/drivers/pending-session.ts';
 import {
   causeFromReason,
   causeFromStatus,
-  causeOfBye,
   causeOfRefusal,
+  endOfBye,
   reasonHeaders,
   statusFromCause,
 } from '../../../src/drivers/sip/causes.ts';
@@ -34,9 +34,10 @@ const request = (headers: HeaderLines, contentType?: string, body?: string) =>
 
 test('causes and statuses are those of RFC 3398 and of Asterisk', () => {
   assert.equal(
-    [404, 486, 408, 480, 603, 488, 503, 499, 599, 699, 302].map(causeFromStatus),
-    [1, 17, 18, 19, 21, 58, 34, 127, 34, 21, 22],
+    [404, 486, 408, 480, 603, 488, 503, 499, 599, 699, 302, 301].map(causeFromStatus),
+    [1, 17, 18, 19, 21, 58, 34, 127, 34, 127, 23, 16],
   );
+  assert.equal([402, 405, 406, 420, 513, 607].map(causeFromStatus), [127, 127, 127, 3, 34, 127]);
   assert.equal(
     [1, 17, 18, 19, 21, 26, 34, 58, 16, 0, 127].map(statusFromCause),
     [404, 486, 408, 480, 603, 603, 503, 488, 603, 603, 500],
@@ -71,8 +72,17 @@ test('a busy phone is busy whatever its Reason says, and a BYE is no answer else
     [refusal(486, 'Q.850;cause=16'), refusal(600, 'Q.850;cause=21'), refusal(480, 'Q.850;cause=19')],
     [17, 17, 19],
   );
-  const byes = ['Q.850;cause=31', 'SIP;cause=200', 'X'].map((reason) => causeOfBye(request([['Reason', reason]])));
-  assert.equal(byes, [31, 16, 16]);
+  const reasons = ['Q.850;cause=19', 'SIP;cause=486', 'SIP;cause=480, Q.850;cause=16', 'SIP;cause=200', 'X'];
+  assert.equal(
+    reasons.map((reason) => endOfBye(request([['Reason', reason]]))),
+    [
+      { cause: 19, techCause: 480 },
+      { cause: 17, techCause: 486 },
+      { cause: 19, techCause: 480 },
+      { cause: 16 },
+      { cause: 16 },
+    ],
+  );
 });
 
 test('digits are read from both forms of INFO', () => {
