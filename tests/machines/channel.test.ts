@@ -88,6 +88,11 @@ chart('a far side that alerts in its early media is Ringing, and its Dial tells 
   assert.equal(after(outbound, dial, { type: 'leg.progressed' }).told, [progress]);
   const ringing = after(outbound, dial, { type: 'leg.progressed' }, { type: 'leg.ringing', inMedia: true });
   assert.equal([ringing.state, ringing.told], ['Ringing', [{ type: 'ChannelStateChange' }]]);
+  const plain = after(outbound, dial, { type: 'leg.ringing' });
+  assert.equal(
+    [plain.life, plain.told],
+    ['ringing', [{ type: 'ChannelStateChange' }, { ...progress, dialstatus: 'RINGING' }]],
+  );
 });
 
 chart('an originated call that the far side refuses tells of the hang-up, and the status of its cause', () => {
