@@ -26,6 +26,7 @@ type SystemParts = {
     resolveLabel(context: string, extension: string, label: string): number | undefined;
   };
   phones: PhoneLookup;
+  channels: { all(): Iterable<{ name: string }> };
 };
 
 /** The system as the dialplan's functions see it. */
@@ -61,6 +62,10 @@ export function createDialplanSystem(): DialplanSystemDirectory {
       if (priority === undefined) return dialplan.hasExtension(context, extension);
       const step = /^\d{1,9}$/.test(priority) ? Number(priority) : dialplan.resolveLabel(context, extension, priority);
       return step !== undefined && dialplan.find(context, extension, step) !== undefined;
+    },
+
+    *channelNames() {
+      for (const { name } of parts.channels?.all() ?? []) yield name;
     },
 
     phones: () => parts.phones,

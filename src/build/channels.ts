@@ -64,6 +64,7 @@ export function buildChannels(base: Base, state: State, media: AudioMeeting) {
     policy: policiesOf(config.general).calls,
     limit: limits.channels > 0 ? channelLimit(limits.channels, base, state) : undefined,
   });
+  dialplanSystem.add({ channels });
   const operations = createChannelOperations({
     ...{ channels, facts, views, audio, calls, playbacks, applications, dialplan, clock, log },
     formats: new Set([...config.media.codecs, ...videoFormatNames]),

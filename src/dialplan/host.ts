@@ -87,6 +87,8 @@ export interface DialplanSystem {
   placeExists(context: string, extension?: string, priority?: string): boolean;
   /** The priority of a label; undefined where there is none. */
   priorityOf(context: string, extension: string, label: string): number | undefined;
+  /** The names of all channels. */
+  channelNames(): Iterable<string>;
   /** Undefined where there are no phones. */
   phones(): PhoneLookup | undefined;
 }

@@ -2,6 +2,7 @@ import { deviceStateWords } from '../models/device-state.ts';
 import { splitArguments } from './arguments.ts';
 import type { SystemFunction } from './function.ts';
 import { pjsipSystemFunctions } from './pjsip-functions.ts';
+import { compileSearch, search } from './search.ts';
 
 /** The functions that ask and tell the whole system: they work with a channel and without one. */
 
@@ -40,8 +41,26 @@ const dialplanExists: SystemFunction = {
   },
 };
 
+/** Most names that CHANNELS reads. */
+const mostNames = 1_000;
+
+/** `CHANNELS([expression])`: the names of channels that fit, joined by blanks; expressions are bounded as in `$[…]`. */
+const channelList: SystemFunction = {
+  read: (system, text) => {
+    const expression = compileSearch(text.trim());
+    if (!expression) return undefined;
+    const names: string[] = [];
+    for (const name of system.channelNames()) {
+      if (names.length === mostNames) break;
+      if (search(expression, name)) names.push(name);
+    }
+    return names.join(' ');
+  },
+};
+
 /** By name, in capitals. */
 export const systemFunctions: ReadonlyMap<string, SystemFunction> = new Map<string, SystemFunction>([
+  ['CHANNELS', channelList],
   ['DEVICE_STATE', deviceState],
   ['DIALPLAN_EXISTS', dialplanExists],
   ['GLOBAL', global],

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { splitArguments } from './arguments.ts';
 import { splitBranches, unquoted } from './branches.ts';
 import { isTrue } from './calculation.ts';
@@ -165,6 +166,7 @@ export const textFunctions: Readonly<Record<string, TextFunction>> = {
   ISNULL: (text) => (text === '' ? '1' : '0'),
   LEN: (text) => String(text.length),
   MATH: math,
+  MD5: (text) => createHash('md5').update(text, 'utf8').digest('hex'),
   QUOTE: (text) => `"${text.replaceAll(/[\\"]/g, '\\$&')}"`,
   REGEX: regex,
   REPLACE: replace,

@@ -99,6 +99,7 @@ export class FakeChannel implements DialplanChannel {
       return true;
     },
     deviceState: (name) => this.devices.get(name) ?? 'UNKNOWN',
+    channelNames: () => ['PJSIP/alice-00000001', 'Local/s@default-00000002;1'],
     setDeviceState: (name, state) => {
       if (!name.startsWith('Stasis:') || state === '') return false;
       this.devices.set(name, state);

@@ -148,10 +148,8 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
 
   /** The call stands; tells `leg.answered`, and `leg.held` if it begins on hold. */
   up(usage: InviteUsage): void {
-    if (!this.takes('call.answered')) return;
-    this.#usage = usage;
-    this.send({ type: 'call.answered' });
-    if (this.#negotiation?.agreed?.held) this.send({ type: 'far.held' });
+    if (this.takes('call.answered')) this.#usage = usage;
+    if (this.send({ type: 'call.answered' }) && this.#negotiation?.agreed?.held) this.send({ type: 'far.held' });
   }
 
   /** The far side has ended or refused it. */
