@@ -35,6 +35,7 @@ const session: MediaSession = {
   id: '',
   play: () => ({ stop: nothing, pause: nothing, resume: nothing, restart: nothing, seek: nothing }),
   sendDigits: nothing,
+  hearDigit: nothing,
   indicate: nothing,
   echo: nothing,
   mute: nothing,

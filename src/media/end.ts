@@ -27,12 +27,15 @@ export type EndOptions = {
   passedDigits?: number | undefined;
 };
 
+/** How the packets of a digit go: who has heard them already, and whether they are audio (tones). */
+export type DigitPackets = { to: PacketTaker | undefined; inAudio: boolean };
+
 /** A mix as its members see it. */
 export interface Meeting {
   /** Something has changed that decides whether packets can be forwarded. */
   reconsider(): void;
-  /** A member's far side pressed a digit. @param except heard its packets already. */
-  digit(from: End, digit: string, durationMs: number, except?: PacketTaker): void;
+  /** A member's far side pressed a digit. @param packets how they go; left out: it came without packets. */
+  digit(from: End, digit: string, durationMs: number, packets?: DigitPackets): void;
   /** The format in which a member's packets are forwarded, if they are: see {@link End.forwardable}. */
   beyond(member: End): string | undefined;
   /** Whether it is in another thread, so that its members are unknown here. */
@@ -315,6 +318,9 @@ export abstract class End implements PacketTaker {
       case 'sendDigits':
         this.digits.add(command.sequence);
         return;
+      case 'hearDigit':
+        this.pressedApart(command.digit, command.durationMs);
+        return;
       case 'indicate':
         if (command.indication !== this.player.indication) this.player.indicate(command.indication);
         return;
@@ -348,12 +354,19 @@ export abstract class End implements PacketTaker {
   onDigit: ((digit: string) => void) | undefined;
 
   /** Its far side pressed a digit: where packets are forwarded those of the digit are, too; else the mix sends it. */
-  protected pressed(digit: string, durationMs: number): void {
+  protected pressed(digit: string, durationMs: number, inAudio = false): void {
     this.digitsHeard++;
     this.onDigit?.(digit);
     const event = this.#event;
-    this.mix?.digit(this, digit, durationMs, event?.ended === false ? event.to : undefined);
+    this.mix?.digit(this, digit, durationMs, { to: event?.ended === false ? event.to : undefined, inAudio });
     if (event) event.ended = true;
+  }
+
+  /** Its far side told of a digit in another way: no packets of it come. */
+  protected pressedApart(digit: string, durationMs: number): void {
+    this.onDigit?.(digit);
+    if (this.echoing) this.sendDigit(digit, durationMs);
+    this.mix?.digit(this, digit, durationMs);
   }
 
   /**
@@ -361,7 +374,7 @@ export abstract class End implements PacketTaker {
    * @param partner the present target of packets.
    */
   protected passEvent(packet: Uint8Array, header: RtpHeader, partner: PacketTaker | undefined, now: number): void {
-    if (partner && this.#event?.timestamp !== header.timestamp)
+    if (partner?.takesEvents && this.#event?.timestamp !== header.timestamp)
       this.#event = { timestamp: header.timestamp, to: partner, ended: false };
     const event = this.#event;
     if (event?.timestamp !== header.timestamp) return;

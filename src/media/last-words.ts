@@ -11,7 +11,7 @@ const over = 1;
 
 /** What the next process has to hear: its own threads find out everything else. */
 const kept: ReadonlySet<string> = new Set<EngineReport['type']>([
-  ...(['digit', 'talkingStarted', 'talkingFinished', 'toneDetected', 'timedOut'] as const),
+  ...(['digit', 'digitPassed', 'talkingStarted', 'talkingFinished', 'toneDetected', 'timedOut'] as const),
   ...(['located', 'videoLocated', 'secured', 'hangupAsked', 'answerAsked'] as const),
 ]);
 

@@ -144,6 +144,8 @@ export type EngineReport =
   | { type: 'recorded'; session: number; recording: number; report: RecordReport }
   /** A digit that arrived. */
   | { type: 'digit'; session: number; digit: string; durationMs: number }
+  /** See `media.digitPassed`. */
+  | { type: 'digitPassed'; session: number; digit: string; durationMs: number }
   /** A digit of a local half that was sent, for its other half. */
   | { type: 'digitSent'; session: number; digit: string; durationMs: number }
   | { type: 'talkingStarted'; session: number }

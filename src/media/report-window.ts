@@ -14,6 +14,7 @@ export function countHeard(counter: SharedArrayBuffer): void {
 /** Messages caused by packets, whose rate cannot be limited at the source: beyond the limits they are dropped. */
 const droppable: ReadonlySet<MediaMessage['type']> = new Set([
   'digit',
+  'digitPassed',
   'digitSent',
   'talkingStarted',
   'talkingFinished',

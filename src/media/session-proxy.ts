@@ -233,6 +233,9 @@ export abstract class SessionProxy extends SessionCommands implements MediaSessi
       case 'digit':
         this.told({ type: 'media.digit', digit: report.digit, durationMs: report.durationMs });
         return;
+      case 'digitPassed':
+        this.told({ type: 'media.digitPassed', digit: report.digit, durationMs: report.durationMs });
+        return;
       case 'talkingStarted':
         this.#keepTalking(true);
         this.told({ type: 'media.talkingStarted' });

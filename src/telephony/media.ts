@@ -137,6 +137,7 @@ export type SessionCommand =
   | { type: 'control'; play: number; action: PlayAction }
   | { type: 'seek'; play: number; ms: number }
   | { type: 'sendDigits'; sequence: DigitSequence }
+  | { type: 'hearDigit'; digit: string; durationMs: number }
   | { type: 'indicate'; indication: Indication | undefined }
   | { type: 'music'; musicClass: string | undefined }
   | { type: 'silence'; on: boolean }
@@ -161,6 +162,8 @@ export type MixCommand =
 export type MediaReport =
   /** A digit that the far side pressed (RFC 4733), told at its end. */
   | { type: 'media.digit'; digit: string; durationMs: number }
+  /** A digit of a bridge for a far side that takes digits by signalling ({@link RtpFlow.digitsBySignalling}). */
+  | { type: 'media.digitPassed'; digit: string; durationMs: number }
   /** No RTP for the configured time although some is expected. */
   | { type: 'media.timedOut' }
   /** The far side began to talk, told while {@link AudioWatch.detectTalking} is on. */
@@ -228,6 +231,8 @@ export interface MediaSession extends AudioWatch {
   play(item: PlayItem, told: (report: PlayReport) => void): PlayHandle;
   /** Appends digits to those queued. */
   sendDigits(sequence: DigitSequence): void;
+  /** The far side pressed a digit, told by its signalling: recordings end by it, and a bridge passes it on. Not reported. */
+  hearDigit(digit: string, durationMs: number): void;
   /** Plays a local tone until changed; `undefined` stops it. Items played win over it. */
   indicate(indication: Indication | undefined): void;
   /** Keeps sending silence while there is nothing else to send, until turned off. */
@@ -402,6 +407,8 @@ export type RtpFlow = {
   opusSending?: OpusSending;
   /** Digits are looked for in the audio itself: the far side sends no events. */
   inbandDigits?: boolean;
+  /** Digits of a bridge are reported instead of sent: the far side takes them by signalling (SIP INFO). */
+  digitsBySignalling?: boolean;
   /** Packet time in ms that we send with. */
   ptimeMs: number;
   /** Keys of SRTP; without them audio goes in the clear. Never to be logged. */

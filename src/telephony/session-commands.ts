@@ -3,7 +3,18 @@ import type { DigitSequence, Indication, MediaSession, SessionCommand, TalkDetec
 /** A command without a report of its own: a setting that holds until it changes, or digits. */
 export type PlainCommand = Extract<
   SessionCommand,
-  { type: 'sendDigits' | 'indicate' | 'music' | 'silence' | 'echo' | 'mute' | 'detectTalking' | 'detectTone' }
+  {
+    type:
+      | 'sendDigits'
+      | 'hearDigit'
+      | 'indicate'
+      | 'music'
+      | 'silence'
+      | 'echo'
+      | 'mute'
+      | 'detectTalking'
+      | 'detectTone';
+  }
 >;
 
 type PlainMethods = Pick<MediaSession, PlainCommand['type']>;
@@ -15,6 +26,10 @@ export abstract class SessionCommands implements PlainMethods {
 
   sendDigits(sequence: DigitSequence): void {
     this.command({ type: 'sendDigits', sequence });
+  }
+
+  hearDigit(digit: string, durationMs: number): void {
+    this.command({ type: 'hearDigit', digit, durationMs });
   }
 
   indicate(indication: Indication | undefined): void {
@@ -50,6 +65,7 @@ const carryOut: {
   readonly [T in PlainCommand['type']]: (on: PlainMethods, command: Extract<PlainCommand, { type: T }>) => void;
 } = {
   sendDigits: (session, { sequence }) => session.sendDigits(sequence),
+  hearDigit: (session, { digit, durationMs }) => session.hearDigit(digit, durationMs),
   indicate: (session, { indication }) => session.indicate(indication),
   music: (session, { musicClass }) => session.music(musicClass),
   silence: (session, { on }) => session.silence(on),

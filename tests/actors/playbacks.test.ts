@@ -44,6 +44,7 @@ class FakeMedia implements MediaSession {
     this.told({ type: 'media.failed', reason: 'no such file' });
   }
   sendDigits(): void {}
+  hearDigit(): void {}
   music(): void {}
   silence(): void {}
   detectTalking(): void {}

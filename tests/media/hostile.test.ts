@@ -209,6 +209,7 @@ class World {
         type: 'sendDigits',
         sequence: { digits: '1w#', beforeMs: value % 50, betweenMs: 40, durationMs: 60, afterMs: 0 },
       }),
+      digit: () => ({ type: 'hearDigit', digit: '5', durationMs: value }),
       indicate: () => ({ type: 'indicate', indication: value % 2 ? 'ringing' : undefined }),
       silence: () => ({ type: 'silence', on: value % 2 === 1 }),
       echo: () => ({ type: 'echo', on: value % 2 === 0 }),

@@ -459,6 +459,47 @@ test('a digit of one member of a mixed conference reaches the others', async () 
   engine.close();
 });
 
+test('a digit that signalling tells reaches the others once, also where packets are forwarded', async () => {
+  for (const members of [2, 3]) {
+    const { engine, sides, ask, join, pass } = await meeting(tones.slice(0, members));
+    engine.openMix(1, 'mixing');
+    for (const { session } of sides) join(session);
+    pass(200);
+    ask(1, { type: 'hearDigit', digit: '7', durationMs: 100 });
+    pass(400);
+    const digits = sides.map(({ heard }) => {
+      const events = heard.filter(({ payloadType }) => payloadType === 101);
+      return new Set(events.map(({ payload, timestamp }) => `${payload[0]} at ${timestamp}`)).size;
+    });
+    assert.equal(digits, [0, 1, 1].slice(0, members));
+    engine.close();
+  }
+});
+
+test('a far side that takes digits by signalling has those of a mix reported; an echo of its own, too', async () => {
+  const { engine, sides, ask, join, pass, reports } = await meeting([400, 620]);
+  const { telephoneEvent: _none, ...flow } = sides[1]!.flow;
+  ask(2, { type: 'configure', flow: { ...flow, digitsBySignalling: true } });
+  engine.openMix(1, 'mixing');
+  for (const { session } of sides) join(session);
+  ask(1, { type: 'hearDigit', digit: '7', durationMs: 100 });
+  pass(400);
+  engine.applyToMix(1, { type: 'leave', session: 2 });
+  ask(2, { type: 'echo', on: true });
+  ask(2, { type: 'hearDigit', digit: '8', durationMs: 120 });
+  pass(400);
+  const passed = reports.filter(({ type }) => type === 'digitPassed');
+  assert.equal(
+    passed.map((report) => report.type === 'digitPassed' && [report.session, report.digit, report.durationMs]),
+    [
+      [2, '7', 100],
+      [2, '8', 120],
+    ],
+  );
+  assert.equal(sides[1]!.hears([697, 852]), [], 'no tones');
+  engine.close();
+});
+
 test('local halves carry audio between mixes, and nothing while nobody listens', async () => {
   const { engine, sides, join, pass } = await meeting([400, 620]);
   openPair(engine, 11, 12);

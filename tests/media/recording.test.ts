@@ -111,6 +111,7 @@ test('it ends by itself at its longest, after silence, and by a digit', async ()
     [{ maxDurationMs: 500 }, () => {}, 'duration'],
     [{ maxSilenceMs: 400 }, (side: { sending: boolean }) => (side.sending = false), 'silence'],
     [{ terminateOn: '#' as const }, () => {}, 'digit'],
+    [{ terminateOn: 'any' as const }, () => {}, 'told'],
   ] as const) {
     const { engine, sides, ask, pass, deliver, reports } = await meeting([400]);
     ask(1, { type: 'record', recording: 1, request: request(more) });
@@ -122,9 +123,12 @@ test('it ends by itself at its longest, after silence, and by a digit', async ()
         deliver(sides[0]!, sides[0]!.event([event, 0x8a, 3, 32]));
         pass(100);
       }
+    // The far side tells it by SIP INFO.
+    if (reason === 'told') ask(1, { type: 'hearDigit', digit: '5', durationMs: 100 });
     pass(2000);
     const reported = await until(reports, 2);
-    assert.is(reported[1]?.type === 'record.finished' && reported[1].reason, reason);
+    const expected = reason === 'told' ? 'digit' : reason;
+    assert.is(reported[1]?.type === 'record.finished' && reported[1].reason, expected);
     engine.close();
   }
 });

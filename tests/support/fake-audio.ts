@@ -163,6 +163,10 @@ export class FakeMedia extends FakeAudio implements MediaSession {
     this.told = told;
   }
 
+  hearDigit(digit: string): void {
+    this.calls.push(`hearDigit ${digit}`);
+  }
+
   sendDigits({ digits }: { digits: string }): void {
     this.calls.push(`digits ${digits}`);
   }

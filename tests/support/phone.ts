@@ -56,6 +56,8 @@ export class Phone {
   early = false;
   /** The response that describes it. */
   earlyStatus: '180 Ringing' | '183 Session Progress' = '183 Session Progress';
+  /** Digits that it was told by INFO, in order. */
+  readonly keys: string[] = [];
   /** The provisional responses to its calls, in order; `+` where they describe audio. */
   readonly progress: string[] = [];
   /** Where it forwards calls to when it refuses them (Contact). */
@@ -381,6 +383,8 @@ export class Phone {
       answer('200 OK', this.#sdp(message.body));
     } else if (method === 'INVITE') answer('486 Busy Here');
     else if (method !== 'ACK') answer('200 OK');
+    const key = method === 'INFO' ? /^Signal=(.)/m.exec(message.body)?.[1] : undefined;
+    if (key !== undefined) this.keys.push(key);
     const [fragment = ''] = message.body.split('\r\n');
     // A NOTIFY that is repeated says nothing new.
     const told = `${callId} ${message.one('CSeq')}`;

@@ -319,23 +319,14 @@ export const record: Application = {
     const status = await until(step, () => {
       // A process of an earlier version noted only that it had begun. Its file has been put in its place.
       const goesOn = channel.journal.recall() !== undefined;
-      const terminateOn = options.has('y') ? 'any' : '#';
-      const recording = channel.callControl().record({
+      return channel.callControl().record({
         ...file,
         append: goesOn || options.has('a'),
         beep: !goesOn && !options.has('q'),
         maxSilenceMs: parseSeconds(args[1] ?? '') ?? 0,
         maxDurationMs: parseSeconds(args[2] ?? '') ?? 0,
-        terminateOn,
+        terminateOn: options.has('y') ? 'any' : '#',
       });
-      // The recorder hears digits in RTP alone. Others come by SIP INFO.
-      const unhear = channel.onDigit((digit) => (terminateOn === 'any' || digit === '#') && recording.stop());
-      void recording.done.then(unhear);
-      const stop = (): void => {
-        unhear();
-        recording.stop();
-      };
-      return { ...recording, stop };
     });
     if (status) {
       channel.note('RECORDED_FILE', file.name);

@@ -13,6 +13,12 @@ export const unknownInfo = {
 /** A digit inside an INFO, as phones without RFC 4733 send it. */
 type InfoDigit = { digit: string; durationMs: number };
 
+/** A digit as a sequence of its own. */
+export const oneDigit = ({ digit, durationMs }: InfoDigit): DigitSequence => ({
+  ...{ digits: digit, durationMs },
+  ...{ beforeMs: 0, betweenMs: 0, afterMs: 0 },
+});
+
 const DEFAULT_DURATION_MS = 100;
 const pauses: Readonly<Record<string, number>> = { w: 500, W: 1000 };
 
@@ -94,8 +100,9 @@ export class InfoDigits {
 /** When digits are looked for in the audio, by how they travel. */
 const inbandDigits = { auto: 'never', info: 'never', inband: 'always', auto_inband: 'without events' } as const;
 
-/** SDP terms of a digit mode. */
+/** SDP terms of a digit mode, and how digits of a bridge leave. */
 export const digitTerms = (digits: EndpointConfig['digits']) => ({
   telephoneEvents: digits === 'auto' || digits === 'auto_inband',
   inbandDigits: inbandDigits[digits],
+  infoDigits: digits === 'auto' || digits === 'info',
 });

@@ -8,7 +8,6 @@ import { Timers } from '../../sip/dialog/stack.ts';
 import type { OfferAnswer, UsageAnswer, UsageEnd, UsageHandlers } from '../../sip/dialog/usage-handlers.ts';
 import type { HeaderLines } from '../../sip/message/build.ts';
 import type { SipMessage, SipRequest } from '../../sip/message/message.ts';
-import { hasBody } from '../../sip/message/session-body.ts';
 import type { AudioCodec } from '../../sip/sdp/codecs.ts';
 import type { ServerTransaction } from '../../sip/transaction/transaction.ts';
 import type { Target } from '../../sip/transport/transport.ts';
@@ -22,7 +21,7 @@ import { causeFromStatus, endOfBye } from './causes.ts';
 import type { EndpointConfig } from './config.ts';
 import { EarlyMedia } from './early-media.ts';
 import { identityHeaders } from './identity.ts';
-import { digitTerms, infosOf, parseInfoDigit, unknownInfo } from './info-digits.ts';
+import { digitTerms, infosOf, oneDigit } from './info-digits.ts';
 import { type FindPeer, type LegCoreData, type LegCoreOptions, stateOf } from './leg-data.ts';
 import { LegParts } from './leg-parts.ts';
 import { VideoStreams, type VideoStreamsData } from './leg-video.ts';
@@ -31,7 +30,6 @@ import { receiveMessage } from './messages.ts';
 import { createNegotiation, type Negotiation } from './negotiation.ts';
 import { assertedParty } from './party.ts';
 import { addressDependsOnPeer, mediaAddress, mediaHosts, srtpPolicy } from './services.ts';
-import { receiveTrickled } from './trickle.ts';
 
 /**
  * The common part of inbound and outbound legs: media, reports, and the call in its dialog, whose requests it answers. Parts that
@@ -187,6 +185,13 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
     if (!inAudio && this.#usage && agreed && agreed.telephoneEvent === undefined)
       this.#parts.infos.send(infosOf(sequence, this.#options.services.stack.clock.now()));
     else this.media.sendDigits(sequence);
+  }
+
+  /** The far side told a digit by INFO. */
+  pressed(digit: string, durationMs: number): void {
+    if (this.#isOver) return;
+    this.tell({ type: 'leg.digit', digit, durationMs });
+    this.media.hearDigit(digit, durationMs);
   }
 
   /** Tells the far side how the transfer goes that it asked for. */
@@ -396,14 +401,8 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
 
   onRequest(request: SipRequest): UsageAnswer {
     switch (request.method) {
-      case 'INFO': {
-        const pressed = parseInfoDigit(request);
-        if (pressed && !this.#isOver) this.tell({ type: 'leg.digit', ...pressed });
-        // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-        if (pressed || !hasBody(request)) return 200;
-        const { trickle } = this.#negotiation ?? {};
-        return this.#parts.pictures.receive(request) ?? receiveTrickled(request, trickle) ?? unknownInfo;
-      }
+      case 'INFO':
+        return this.#parts.receiveInfo(request, this.#negotiation?.trickle);
       case 'NOTIFY':
         return this.#parts.ownTransfers.receive(request);
       case 'REFER':
@@ -423,6 +422,7 @@ export class LegCore implements Omit<UsageHandlers, 'onClosed'> {
     if (this.#isOver) return;
     const heard = heardOf(told);
     if (heard) this.tell(heard);
+    else if (told.type === 'media.digitPassed') this.sendDigits(oneDigit(told));
     else if (told.type === 'media.keyFrameNeeded') this.#parts.pictures.ask();
     else if (told.type === 'media.timedOut')
       this.send({ type: 'media.silent', cause: Cause.requestedChannelUnavailable });

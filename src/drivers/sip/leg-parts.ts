@@ -1,18 +1,24 @@
 import type { DialogRequestOptions } from '../../sip/dialog/dialog.ts';
 import type { Timers } from '../../sip/dialog/stack.ts';
+import type { UsageAnswer } from '../../sip/dialog/usage-handlers.ts';
+import type { SipRequest } from '../../sip/message/message.ts';
+import { hasBody } from '../../sip/message/session-body.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { LegReport } from '../../telephony/driver.ts';
 import { type AskedTransfers, createAskedTransfers } from './asked-transfers.ts';
-import { InfoDigits } from './info-digits.ts';
+import { InfoDigits, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import type { LegCoreData, LegCoreOptions } from './leg-data.ts';
+import type { Negotiation } from './negotiation.ts';
 import { OwnTransfers } from './own-transfers.ts';
 import { PictureUpdates } from './picture-updates.ts';
+import { receiveTrickled } from './trickle.ts';
 
 /** What its parts need of a leg. */
 interface LegOfParts {
   readonly isUp: boolean;
   readonly video: { askKeyFrame(): void } | undefined;
   tell(report: LegReport): void;
+  pressed(digit: string, durationMs: number): void;
   gone(cause: number): void;
   request(label: string, method: string, content: DialogRequestOptions): boolean;
 }
@@ -38,6 +44,15 @@ export class LegParts {
     return (this.#infos ??= new InfoDigits(this.#timers, this.#options.services.stack.clock, (body) =>
       this.#leg.request('digit', 'INFO', { contentType: 'application/dtmf-relay', body }),
     ));
+  }
+
+  /** Takes an INFO: a digit, a request for a picture, or candidates of ICE. */
+  receiveInfo(request: SipRequest, trickle: Negotiation['trickle']): UsageAnswer {
+    const pressed = parseInfoDigit(request);
+    if (pressed) this.#leg.pressed(pressed.digit, pressed.durationMs);
+    // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
+    if (pressed || !hasBody(request)) return 200;
+    return this.pictures.receive(request) ?? receiveTrickled(request, trickle) ?? unknownInfo;
   }
 
   /** Key frames that either side asks for by INFO. */

@@ -49,6 +49,8 @@ type NegotiationOptions = {
   srtp: SrtpPolicy;
   /** When digits are looked for in the audio itself: where no events are agreed on, or in any case. */
   inbandDigits: 'never' | 'without events' | 'always';
+  /** Digits of a bridge go by SIP INFO where no events are agreed on. */
+  infoDigits?: boolean;
   /** In digits (RFC 8866 5.2). */
   sessionId: string;
   /** Data of a previous process; its address wins. */
@@ -94,7 +96,7 @@ export interface Negotiation {
   /** Takes such candidates from SIP; undefined: the call has no ICE. */
   readonly trickle: Pick<Trickle, 'take'> | undefined;
   /** Other terms from the next offer or answer on. */
-  change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits'>>): void;
+  change(terms: Partial<Pick<NegotiationOptions, 'codecs' | 'telephoneEvents' | 'inbandDigits' | 'infoDigits'>>): void;
   /** The result; undefined before. */
   readonly agreed: AgreedAudio | undefined;
   dump(): NegotiationData;
@@ -107,7 +109,7 @@ export function preferredFirst(codecs: readonly AudioCodec[], preferred: readonl
 }
 
 /** The flow of what is agreed. */
-function flowOf(next: AgreedAudio, { inbandDigits, opus }: NegotiationOptions, names: MediaNames): RtpFlow {
+function flowOf(next: AgreedAudio, { inbandDigits, infoDigits, opus }: NegotiationOptions, names: MediaNames): RtpFlow {
   const { held: _held, ...flow } = next;
   const looksForDigits =
     inbandDigits === 'always' || (inbandDigits === 'without events' && flow.telephoneEvent === undefined);
@@ -116,6 +118,7 @@ function flowOf(next: AgreedAudio, { inbandDigits, opus }: NegotiationOptions, n
     ...names.place(flow),
     ...(flow.codec === 'opus' && opus && { opusSending: opus.sending }),
     ...(looksForDigits && { inbandDigits: true }),
+    ...(infoDigits && flow.telephoneEvent === undefined && { digitsBySignalling: true }),
   };
 }
 

@@ -86,7 +86,7 @@ export class PipeEnd extends End implements PipeListener {
   }
 
   override sendDigit(digit: string, durationMs: number): void {
-    this.#wire.tell({ type: 'digit', digit, durationMs });
+    this.#wire.tell({ type: 'digit', digit, durationMs, by: 'signalling' });
   }
 
   /** Takes what has come meanwhile. */
@@ -133,7 +133,8 @@ export class PipeEnd extends End implements PipeListener {
         this.mix?.reconsider();
         return;
       case 'digit':
-        this.pressed(message.digit, message.durationMs);
+        if (message.by === 'signalling') this.pressedApart(message.digit, message.durationMs);
+        else this.pressed(message.digit, message.durationMs, message.by === 'audio');
         return;
     }
   }

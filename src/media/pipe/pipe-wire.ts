@@ -16,7 +16,7 @@ export type PipeMessage =
   | { type: 'mode'; mode: PipeMode }
   /** Of the mix: whether frames are passed when they come, of what the end says and of what it hears. */
   | { type: 'atOnce'; speaks: boolean; hears: boolean }
-  | { type: 'digit'; digit: string; durationMs: number };
+  | { type: 'digit'; digit: string; durationMs: number; by: 'events' | 'audio' | 'signalling' };
 
 export type PipeOffer = {
   takesEvents: boolean;

@@ -294,14 +294,23 @@ export class RtpEnd extends End {
 
   #detectDigits(on: boolean): void {
     if (on === (this.#inband !== undefined)) return;
-    this.#inband = on ? new InbandDigits((digit, durationMs) => this.#tellDigit(digit, durationMs)) : undefined;
+    this.#inband = on ? new InbandDigits((digit, ms) => this.#tellDigit(digit, ms, true)) : undefined;
     if (on) this.listen();
     else this.unlisten();
   }
 
-  #tellDigit(digit: string, durationMs: number): void {
+  override get takesEvents(): boolean {
+    return this.#flow?.telephoneEvent !== undefined;
+  }
+
+  override sendDigit(digit: string, durationMs: number): void {
+    if (this.#flow?.digitsBySignalling) this.report({ type: 'digitPassed', session: this.session, digit, durationMs });
+    else super.sendDigit(digit, durationMs);
+  }
+
+  #tellDigit(digit: string, durationMs: number, inAudio = false): void {
     this.report({ type: 'digit', session: this.session, digit, durationMs });
-    this.pressed(digit, durationMs);
+    this.pressed(digit, durationMs, inAudio);
   }
 
   #echo(on: boolean): void {
@@ -480,10 +489,10 @@ export class RtpEnd extends End {
   }
 
   #sendDigit(step: DigitStep, now: number): void {
-    const flow = this.#flow;
-    if (!flow?.send) return;
-    if (flow.telephoneEvent !== undefined)
-      return void this.#far.send(this.#sender.event(step, flow.telephoneEvent, flow.telephoneEventRate ?? 8000, now));
+    const { send, telephoneEvent, telephoneEventRate = 8000 } = this.#flow ?? {};
+    if (!send) return;
+    if (telephoneEvent !== undefined)
+      return void this.#far.send(this.#sender.event(step, telephoneEvent, telephoneEventRate, now));
     // A far side that takes no telephone events hears the digit as a pair of tones.
     const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
     if (tone) this.#sendSamples(tone, now);

@@ -161,6 +161,15 @@ features('digits are told from the media plane and from INFO', async () => {
     { type: 'leg.digit', digit: '1', durationMs: 40 },
     { type: 'leg.digit', digit: '#', durationMs: 40 },
   ]);
+  // Its recordings and its bridge hear them as well.
+  const session = callee.media.sessions.get(inbound.id)!;
+  assert.equal(session.asked.slice(-2), ['heard 1', 'heard #']);
+  assert.is(session.flows.at(-1)?.digitsBySignalling, true);
+  // A digit of its bridge goes by INFO, too.
+  session.told({ type: 'media.digitPassed', digit: '9', durationMs: 60 });
+  const told = () => out.reports.filter(({ type }) => type === 'leg.digit');
+  await caller.facts.until(() => told().length === 2, 'the digit of the bridge');
+  assert.equal(told().at(-1), { type: 'leg.digit', digit: '9', durationMs: 60 });
 });
 
 features('digits go as RFC 4733 events when both sides take them', async () => {

@@ -126,6 +126,7 @@ export class FakeMedia implements MediaPlane {
         };
       },
       sendDigits: ({ digits }) => void asked.push(`digits ${digits}`),
+      hearDigit: (digit) => void asked.push(`heard ${digit}`),
       indicate: (indication) => void asked.push(`indicate ${indication}`),
       silence: (on) => void asked.push(`silence ${on}`),
       echo: (on) => void asked.push(`echo ${on}`),
