@@ -118,13 +118,19 @@ export function causeOfRefusal(response: SipResponse): number {
 }
 
 /**
- * The end that a BYE tells: the cause of its Reason, else 16, and the SIP status that this stands for. An answered call has not
- * been answered elsewhere.
+ * The end that a BYE tells: the cause of its Reason, else 16, and the SIP status that this stands for; 16 stands for none. An
+ * answered call has not been answered elsewhere.
  */
 export function endOfBye(bye: SipRequest): { cause: number; techCause?: number } {
-  const reason = reasonIn(bye);
-  if (!reason || reason.cause === Cause.answeredElsewhere) return { cause: Cause.normalClearing };
-  return { cause: reason.cause, techCause: reason.status };
+  const { cause, status } = reasonIn(bye) ?? {};
+  if (
+    cause === undefined ||
+    status === undefined ||
+    cause === Cause.answeredElsewhere ||
+    cause === Cause.normalClearing
+  )
+    return { cause: Cause.normalClearing };
+  return { cause, techCause: status };
 }
 
 /**

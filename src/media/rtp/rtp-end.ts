@@ -308,9 +308,9 @@ export class RtpEnd extends End {
     else super.sendDigit(digit, durationMs);
   }
 
-  #tellDigit(digit: string, durationMs: number, inAudio = false): void {
-    this.report({ type: 'digit', session: this.session, digit, durationMs });
-    this.pressed(digit, durationMs, inAudio);
+  #tellDigit(digit: string, ms: number, inAudio = false): void {
+    this.report({ type: 'digit', session: this.session, digit, durationMs: ms });
+    this.pressed(digit, ms, inAudio);
   }
 
   #echo(on: boolean): void {
@@ -489,10 +489,9 @@ export class RtpEnd extends End {
   }
 
   #sendDigit(step: DigitStep, now: number): void {
-    const { send, telephoneEvent, telephoneEventRate = 8000 } = this.#flow ?? {};
+    const { send, telephoneEvent: type, telephoneEventRate: rate = 8000 } = this.#flow ?? {};
     if (!send) return;
-    if (telephoneEvent !== undefined)
-      return void this.#far.send(this.#sender.event(step, telephoneEvent, telephoneEventRate, now));
+    if (type !== undefined) return void this.#far.send(this.#sender.event(step, type, rate, now));
     // A far side that takes no telephone events hears the digit as a pair of tones.
     const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
     if (tone) this.#sendSamples(tone, now);
