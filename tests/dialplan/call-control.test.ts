@@ -204,22 +204,6 @@ test('Record reads its file, limits and options', async () => {
   assert.equal(Object.fromEntries(channel.variables), { RECORDED_FILE: 'mail/1', RECORD_STATUS: 'SILENCE' });
 });
 
-test('Record ends by a key that does not come in RTP: # or any', async () => {
-  for (const [options, digits, stops] of [
-    ['', '1', 0],
-    ['', '1#', 1],
-    ['y', '1', 1],
-  ] as const) {
-    const { channel, outcome } = run(`Record(mail/1.wav,3,30,${options})`);
-    await settled();
-    for (const digit of digits) channel.press(digit);
-    assert.is(channel.calls.filter((call) => call.startsWith('stop record')).length, stops, `${options} ${digits}`);
-    channel.ended('DTMF');
-    await outcome;
-    assert.is(channel.listeners, 0);
-  }
-});
-
 test('Record appends to what a process of an earlier version has recorded', async () => {
   const channel = new FakeChannel();
   channel.journal.restore({ notes: ['recording'], due: 12_000 });

@@ -72,13 +72,21 @@ test('a busy phone is busy whatever its Reason says, and a BYE is no answer else
     [refusal(486, 'Q.850;cause=16'), refusal(600, 'Q.850;cause=21'), refusal(480, 'Q.850;cause=19')],
     [17, 17, 19],
   );
-  const reasons = ['Q.850;cause=19', 'SIP;cause=486', 'SIP;cause=480, Q.850;cause=16', 'SIP;cause=200', 'X'];
+  const reasons = [
+    'Q.850;cause=19',
+    'SIP;cause=486',
+    'SIP;cause=480, Q.850;cause=16',
+    'SIP;cause=200',
+    'Q.850;cause=16',
+    'X',
+  ];
   assert.equal(
     reasons.map((reason) => endOfBye(request([['Reason', reason]]))),
     [
       { cause: 19, techCause: 480 },
       { cause: 17, techCause: 486 },
       { cause: 19, techCause: 480 },
+      { cause: 16 },
       { cause: 16 },
       { cause: 16 },
     ],
