@@ -27,15 +27,18 @@ export type EndOptions = {
   passedDigits?: number | undefined;
 };
 
-/** How the packets of a digit go: who has heard them already, and whether they are audio (tones). */
-export type DigitPackets = { to: PacketTaker | undefined; inAudio: boolean };
+/** How a far side tells a digit: by packets of its own (RFC 4733), by tones in its audio, or by signalling. */
+export type DigitWay = 'events' | 'audio' | 'signalling';
+
+/** A digit of a far side. @param heardBy has heard its packets already. */
+export type PressedDigit = { digit: string; durationMs: number; by: DigitWay; heardBy?: PacketTaker | undefined };
 
 /** A mix as its members see it. */
 export interface Meeting {
   /** Something has changed that decides whether packets can be forwarded. */
   reconsider(): void;
-  /** A member's far side pressed a digit. @param packets how they go; left out: it came without packets. */
-  digit(from: End, digit: string, durationMs: number, packets?: DigitPackets): void;
+  /** A member's far side pressed a digit. */
+  digit(from: End, pressed: PressedDigit): void;
   /** The format in which a member's packets are forwarded, if they are: see {@link End.forwardable}. */
   beyond(member: End): string | undefined;
   /** Whether it is in another thread, so that its members are unknown here. */
@@ -319,7 +322,7 @@ export abstract class End implements PacketTaker {
         this.digits.add(command.sequence);
         return;
       case 'hearDigit':
-        this.pressedApart(command.digit, command.durationMs);
+        this.pressed(command.digit, command.durationMs, 'signalling');
         return;
       case 'indicate':
         if (command.indication !== this.player.indication) this.player.indicate(command.indication);
@@ -354,19 +357,17 @@ export abstract class End implements PacketTaker {
   onDigit: ((digit: string) => void) | undefined;
 
   /** Its far side pressed a digit: where packets are forwarded those of the digit are, too; else the mix sends it. */
-  protected pressed(digit: string, durationMs: number, inAudio = false): void {
+  protected pressed(digit: string, durationMs: number, by: DigitWay = 'events'): void {
+    this.onDigit?.(digit);
+    if (by === 'signalling') {
+      if (this.echoing) this.sendDigit(digit, durationMs);
+      this.mix?.digit(this, { digit, durationMs, by });
+      return;
+    }
     this.digitsHeard++;
-    this.onDigit?.(digit);
     const event = this.#event;
-    this.mix?.digit(this, digit, durationMs, { to: event?.ended === false ? event.to : undefined, inAudio });
+    this.mix?.digit(this, { digit, durationMs, by, heardBy: event?.ended === false ? event.to : undefined });
     if (event) event.ended = true;
-  }
-
-  /** Its far side told of a digit in another way: no packets of it come. */
-  protected pressedApart(digit: string, durationMs: number): void {
-    this.onDigit?.(digit);
-    if (this.echoing) this.sendDigit(digit, durationMs);
-    this.mix?.digit(this, digit, durationMs);
   }
 
   /**

@@ -4,7 +4,7 @@ import { ActiveSpeaker } from './dsp/active-speaker.ts';
 import { isSilent, meanLevel } from './dsp/level.ts';
 import { MixBuffer } from './dsp/mixer.ts';
 import { TalkDetector } from './dsp/talk-detector.ts';
-import { anyCodec, type DigitPackets, type End, type Meeting } from './end.ts';
+import { anyCodec, type End, type Meeting, type PressedDigit } from './end.ts';
 import { emptyFrame, type Frame, frameSamples, SharedPayloads } from './frame.ts';
 import type { AudioLoader } from './item-loader.ts';
 import type { EngineReport } from './protocol.ts';
@@ -174,12 +174,12 @@ export class Mixing implements Meeting {
     this.reconsider();
   }
 
-  digit(from: End, digit: string, durationMs: number, packets?: DigitPackets): void {
+  digit(from: End, { digit, durationMs, by, heardBy }: PressedDigit): void {
     this.onDigit?.(digit);
     if (!this.#members.get(from)?.passDigits) return;
     for (const { end } of this.#members.values()) {
-      const hasPackets = !from.inMix && packets && (packets.inAudio || (from.takesEvents && end.takesEvents));
-      if (end !== from && end !== packets?.to && !hasPackets) end.sendDigit(digit, durationMs);
+      const isForwarded = by === 'audio' || (by === 'events' && from.takesEvents && end.takesEvents);
+      if (end !== from && end !== heardBy && (from.inMix || !isForwarded)) end.sendDigit(digit, durationMs);
     }
   }
 

@@ -497,6 +497,10 @@ test('a far side that takes digits by signalling has those of a mix reported; an
     ],
   );
   assert.equal(sides[1]!.hears([697, 852]), [], 'no tones');
+  for (let press = 0; press < 100; press++) ask(2, { type: 'hearDigit', digit: '9', durationMs: 10 });
+  pass(20_000);
+  const flood = reports.filter((report) => report.type === 'digitPassed' && report.digit === '9');
+  assert.is(flood.length, 20, 'no more than may wait');
   engine.close();
 });
 

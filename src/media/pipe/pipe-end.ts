@@ -133,8 +133,7 @@ export class PipeEnd extends End implements PipeListener {
         this.mix?.reconsider();
         return;
       case 'digit':
-        if (message.by === 'signalling') this.pressedApart(message.digit, message.durationMs);
-        else this.pressed(message.digit, message.durationMs, message.by === 'audio');
+        this.pressed(message.digit, message.durationMs, message.by);
         return;
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { DigitPackets, End, Meeting, PacketTaker } from '../end.ts';
+import type { End, Meeting, PacketTaker, PressedDigit } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import { emptyHeader, type RtpHeader, readHeader } from '../rtp/header.ts';
 import { FrameQueue } from './frame-queue.ts';
@@ -48,13 +48,8 @@ export class PipeMeeting implements Meeting, PacketTaker, PipeListener {
     });
   }
 
-  digit(_from: End, digit: string, durationMs: number, packets?: DigitPackets): void {
-    this.#wire.tell({
-      type: 'digit',
-      digit,
-      durationMs,
-      by: !packets ? 'signalling' : packets.inAudio ? 'audio' : 'events',
-    });
+  digit(_from: End, { digit, durationMs, by }: PressedDigit): void {
+    this.#wire.tell({ type: 'digit', digit, durationMs, by });
   }
 
   forward(packet: Uint8Array, header: RtpHeader, isEvent: boolean): void {

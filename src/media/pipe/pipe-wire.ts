@@ -1,3 +1,4 @@
+import type { DigitWay } from '../end.ts';
 import type { Frame } from '../frame.ts';
 import type { WakeUps } from './wake-up.ts';
 import { Wire, type WirePlan } from './wire.ts';
@@ -16,7 +17,7 @@ export type PipeMessage =
   | { type: 'mode'; mode: PipeMode }
   /** Of the mix: whether frames are passed when they come, of what the end says and of what it hears. */
   | { type: 'atOnce'; speaks: boolean; hears: boolean }
-  | { type: 'digit'; digit: string; durationMs: number; by: 'events' | 'audio' | 'signalling' };
+  | { type: 'digit'; digit: string; durationMs: number; by: DigitWay };
 
 export type PipeOffer = {
   takesEvents: boolean;

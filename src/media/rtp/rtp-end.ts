@@ -6,7 +6,7 @@ import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
 import type { MediaConfig } from '../config.ts';
-import { End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
+import { type DigitWay, End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
@@ -26,7 +26,7 @@ import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
 import type { PacketAddress } from './source-lock.ts';
 import { statisticsOf } from './statistics.ts';
-import { DigitReceiver, readEvent } from './telephone-event.ts';
+import { DigitReceiver, digitOfEvent, readEvent } from './telephone-event.ts';
 
 type RtpEndOptions = EndOptions &
   Pick<MediaConfig, 'rtpTimeoutMs' | 'keepalive' | 'natSearchMs' | 'opus'> & {
@@ -294,7 +294,7 @@ export class RtpEnd extends End {
 
   #detectDigits(on: boolean): void {
     if (on === (this.#inband !== undefined)) return;
-    this.#inband = on ? new InbandDigits((digit, ms) => this.#tellDigit(digit, ms, true)) : undefined;
+    this.#inband = on ? new InbandDigits((digit, ms) => this.#tellDigit(digit, ms, 'audio')) : undefined;
     if (on) this.listen();
     else this.unlisten();
   }
@@ -303,14 +303,9 @@ export class RtpEnd extends End {
     return this.#flow?.telephoneEvent !== undefined;
   }
 
-  override sendDigit(digit: string, durationMs: number): void {
-    if (this.#flow?.digitsBySignalling) this.report({ type: 'digitPassed', session: this.session, digit, durationMs });
-    else super.sendDigit(digit, durationMs);
-  }
-
-  #tellDigit(digit: string, ms: number, inAudio = false): void {
+  #tellDigit(digit: string, ms: number, by?: DigitWay): void {
     this.report({ type: 'digit', session: this.session, digit, durationMs: ms });
-    this.pressed(digit, ms, inAudio);
+    this.pressed(digit, ms, by);
   }
 
   #echo(on: boolean): void {
@@ -489,11 +484,14 @@ export class RtpEnd extends End {
   }
 
   #sendDigit(step: DigitStep, now: number): void {
-    const { send, telephoneEvent: type, telephoneEventRate: rate = 8000 } = this.#flow ?? {};
+    const { send, telephoneEvent: type, telephoneEventRate: rate = 8000, digitsBySignalling } = this.#flow ?? {};
     if (!send) return;
     if (type !== undefined) return void this.#far.send(this.#sender.event(step, type, rate, now));
-    // A far side that takes no telephone events hears the digit as a pair of tones.
-    const tone = this.#digitTone.next(step, storedFor(this.#codec.codec));
+    const { event, ended, durationMs } = step;
+    if (digitsBySignalling && ended)
+      this.report({ type: 'digitPassed', session: this.session, digit: digitOfEvent[event]!, durationMs });
+    // Another far side without telephone events hears the digit as a pair of tones.
+    const tone = digitsBySignalling ? undefined : this.#digitTone.next(step, storedFor(this.#codec.codec));
     if (tone) this.#sendSamples(tone, now);
     else this.#sender.pause();
   }
