@@ -4,7 +4,8 @@ import type { PlaybackDump, StepDump } from './dumps.ts';
 
 /**
  * What the step of the dialplan that a channel is in has been through. From its dump another process goes on with the step:
- * it runs again, gets the keys that it had read, waits for the rest of its time, and plays on where the caller was. Its recording goes on in the same file.
+ * it runs again, gets the keys that it had read, waits for the rest of its time, and plays on where the caller was. Its recording
+ * goes on in the same file.
  */
 export class StepJournal implements DialplanJournal {
   readonly typedAhead: string[] = [];
@@ -117,6 +118,7 @@ export class StepJournal implements DialplanJournal {
     this.#playing = dump;
     this.#changed();
   }
+
   /** How far the recording of the process before was, if it was of this file. */
   takeRecording(name: string, format: string): RecordProgress | undefined {
     const left = this.#leftRecording;

@@ -136,7 +136,7 @@ export function createDialplanCalls(options: DialplanCallsOptions): void {
 
 function outcomeOf(report: Exclude<RecordReport, { type: 'record.started' }>): RecordOutcome {
   if (report.type !== 'record.finished') return 'ERROR';
-  // A key by SIP INFO stops it, or a key has ended it in the process before. Else its step is over.
+  // What is stopped was ended by a key in the process before; else its step is over, and nobody reads this.
   const outcomes = { stopped: 'DTMF', sourceGone: 'HANGUP', duration: 'TIMEOUT', silence: 'SILENCE', digit: 'DTMF' };
   return outcomes[report.reason] as RecordOutcome;
 }

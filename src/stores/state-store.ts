@@ -125,9 +125,8 @@ class StateFile implements StateStore {
   #current = 0;
   #descriptor: number | undefined;
   #size = 0;
-  /** When a failed writing is tried again. */
-  #retryAt: number | undefined;
-  #failure: StateStore['failure'];
+  /** A failed writing, and when it is tried again. */
+  #failure: (NonNullable<StateStore['failure']> & { retryAt: number }) | undefined;
   #follower: Parameters<StateStore['follow']>[0] | undefined;
 
   constructor(options: FileOptions) {
@@ -169,9 +168,9 @@ class StateFile implements StateStore {
     const changes = all.filter(([key, json]) => this.#take(key, json));
     this.#follower?.(changes, events);
     for (const [application, seq, json] of events) this.#keep(application, seq, json);
-    const lines = this.#retryAt === undefined && this.#options.mostEvents > 0 ? events : none;
+    const lines = !this.#failure && this.#options.mostEvents > 0 ? events : none;
     try {
-      if (this.#retryAt !== undefined) this.#tryAgain();
+      if (this.#failure) this.#tryAgain();
       else if (this.#size > Math.max(this.#options.compactAbove, 2 * this.#current)) this.#rewrite();
       else if (changes.length > 0 || lines.length > 0) this.#append(changes, lines);
     } catch (error) {
@@ -197,13 +196,13 @@ class StateFile implements StateStore {
 
   check(): void {
     this.#expire();
-    if (this.#descriptor === undefined || this.#retryAt !== undefined || !this.#isGone()) return;
+    if (this.#descriptor === undefined || this.#failure || !this.#isGone()) return;
     this.#options.log.warn({ file: this.#path }, 'the state file was removed; writing a new one');
     this.#rewriteOrFail();
   }
 
   compact(): void {
-    if (this.#retryAt === undefined && this.#size > 2 * this.#current) this.#rewriteOrFail();
+    if (!this.#failure && this.#size > 2 * this.#current) this.#rewriteOrFail();
   }
 
   #rewriteOrFail(): void {
@@ -316,10 +315,9 @@ class StateFile implements StateStore {
   #failed(error: unknown): void {
     const { log, now, wallClock, retryMs } = this.#options;
     const { message: reason } = error as Error;
-    this.#failure = { since: this.#failure?.since ?? wallClock(), reason };
-    if (this.#retryAt === undefined)
+    if (!this.#failure)
       log.error({ file: this.#path, error }, 'cannot write the state store; a crash now would end all calls');
-    this.#retryAt = now() + retryMs;
+    this.#failure = { since: this.#failure?.since ?? wallClock(), reason, retryAt: now() + retryMs };
     // A crash must not find a state that is older than what peers know: better none.
     try {
       if (this.#descriptor !== undefined) ftruncateSync(this.#descriptor, 0);
@@ -329,9 +327,8 @@ class StateFile implements StateStore {
   }
 
   #tryAgain(): void {
-    if (this.#options.now() < this.#retryAt!) return;
+    if (this.#options.now() < this.#failure!.retryAt) return;
     this.#rewrite();
-    this.#retryAt = undefined;
     this.#failure = undefined;
     this.#options.log.info({ file: this.#path }, 'the state store can be written again');
   }

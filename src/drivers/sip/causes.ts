@@ -122,15 +122,9 @@ export function causeOfRefusal(response: SipResponse): number {
  * answered call has not been answered elsewhere.
  */
 export function endOfBye(bye: SipRequest): { cause: number; techCause?: number } {
-  const { cause, status } = reasonIn(bye) ?? {};
-  if (
-    cause === undefined ||
-    status === undefined ||
-    cause === Cause.answeredElsewhere ||
-    cause === Cause.normalClearing
-  )
-    return { cause: Cause.normalClearing };
-  return { cause, techCause: status };
+  const told = reasonIn(bye);
+  const isNormal = !told || told.cause === Cause.normalClearing || told.cause === Cause.answeredElsewhere;
+  return isNormal ? { cause: Cause.normalClearing } : { cause: told.cause, techCause: told.status };
 }
 
 /**
