@@ -725,10 +725,7 @@ mixed('a call goes on where the state file was removed before, and the clock set
     await phone.audio.hears([400], [400, 700]);
     assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
     phone.hangup();
-    await untilAsked(
-      async () => (await server.client().ok<Channel[]>('GET', '/channels')).length === 0,
-      () => 'the channel stays',
-    );
+    await server.emptied();
   } finally {
     await phone.close();
     await server.close();

@@ -211,11 +211,7 @@ for (const [what, before] of [
       assert.ok(phone.numbers.audio > audio, 'no index comes twice');
       await phone.reconnect(at);
       await phone.hangup(at);
-      const client = server.client();
-      await untilAsked(
-        async () => (await client.ok<Channel[]>('GET', '/channels')).length === 0,
-        () => 'the channel stays',
-      );
+      await server.emptied();
     } finally {
       phone.close();
       await server.close();
@@ -516,10 +512,7 @@ supervised('goes on with its calls when its supervisor was killed and the servic
     await phone.audio.hears([400], [400, 700]);
     assert.is(new Set(phone.audio.packets.map(({ ssrc }) => ssrc)).size, 1);
     phone.hangup();
-    await untilAsked(
-      async () => (await server.client().ok<Channel[]>('GET', '/channels')).length === 0,
-      () => 'the channel stays',
-    );
+    await server.emptied();
   } finally {
     await phone.close();
     if (again) {

@@ -159,6 +159,14 @@ export async function startSupervised({
       if (status !== 204) throw new Error(`the upgrade was answered with ${status}: ${errors}`);
       await untilReplaced(before);
     },
+    /** Resolves when it has no channel left. */
+    async emptied(): Promise<void> {
+      const client = new AriClient(base, 'tester:secret');
+      await untilAsked(
+        async () => (await client.ok<unknown[]>('GET', '/channels')).length === 0,
+        () => `a channel stays: ${errors}`,
+      );
+    },
     /** Ends it as an init system does. @returns the exit code. */
     async close(): Promise<number | null> {
       const isOver = parent.exitCode !== null || parent.signalCode !== null;
