@@ -11,6 +11,7 @@ import { RateChanger } from './rate-changer.ts';
 import { DigitSender } from './rtp/digit-sender.ts';
 import type { RtpHeader } from './rtp/header.ts';
 import { PacketLevel } from './rtp/packet-level.ts';
+import type { DigitWay } from './rtp/telephone-event.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { SoundPlayer } from './sound-player.ts';
 import { tickMs } from './ticker.ts';
@@ -26,9 +27,6 @@ export type EndOptions = {
   /** Digits of other members of a mix that may wait to be sent; left out: 20. */
   passedDigits?: number | undefined;
 };
-
-/** How a far side tells a digit: by packets of its own (RFC 4733), by tones in its audio, or by signalling. */
-export type DigitWay = 'events' | 'audio' | 'signalling';
 
 /** A digit of a far side. @param heardBy has heard its packets already. */
 export type PressedDigit = { digit: string; durationMs: number; by: DigitWay; heardBy?: PacketTaker | undefined };

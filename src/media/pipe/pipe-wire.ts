@@ -1,5 +1,5 @@
-import type { DigitWay } from '../end.ts';
 import type { Frame } from '../frame.ts';
+import type { DigitWay } from '../rtp/telephone-event.ts';
 import type { WakeUps } from './wake-up.ts';
 import { Wire, type WirePlan } from './wire.ts';
 

@@ -6,7 +6,7 @@ import { isLaw, silenceOctet, silencePayload, storedFor } from '../codec/codecs.
 import { openCodec } from '../codec/open-codec.ts';
 import { type OpusOptions, opusOptionsOf } from '../codec/opus.ts';
 import type { MediaConfig } from '../config.ts';
-import { type DigitWay, End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
+import { End, type EndOptions, type Hearer, type PacketTaker } from '../end.ts';
 import { emptyFrame, type Frame } from '../frame.ts';
 import { InbandDigits } from '../inband-digits.ts';
 import { RateChanger } from '../rate-changer.ts';
@@ -26,7 +26,7 @@ import { Reception } from './reception.ts';
 import { RtpSender } from './sender.ts';
 import type { PacketAddress } from './source-lock.ts';
 import { statisticsOf } from './statistics.ts';
-import { DigitReceiver, digitOfEvent, readEvent } from './telephone-event.ts';
+import { DigitReceiver, type DigitWay, digitOfEvent, readEvent } from './telephone-event.ts';
 
 type RtpEndOptions = EndOptions &
   Pick<MediaConfig, 'rtpTimeoutMs' | 'keepalive' | 'natSearchMs' | 'opus'> & {

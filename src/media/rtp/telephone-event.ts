@@ -8,6 +8,9 @@ export const digitOfEvent = '0123456789*#ABCD';
 /** The longest duration one event packet can tell, in timestamp units. */
 const longestSegment = 0xffff;
 
+/** How a far side tells a digit: by packets of its own (RFC 4733), by tones in its audio, or by signalling. */
+export type DigitWay = 'events' | 'audio' | 'signalling';
+
 /** The event code of a digit (`0-9*#A-D`), -1 for anything else. */
 export function eventOfDigit(digit: string): number {
   return digit.length === 1 ? digitOfEvent.indexOf(digit.toUpperCase()) : -1;
