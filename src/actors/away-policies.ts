@@ -81,7 +81,8 @@ class Awaited {
       awayPolicyTable,
       from?.state ?? 'idle',
       {
-        startTimer: () => this.#wait(this.run.state === 'away' ? policy.afterMs : (policy.music?.forMs ?? 0)),
+        startTimer: () =>
+          this.#waitUntil(clock.now() + (this.run.state === 'away' ? policy.afterMs : (policy.music?.forMs ?? 0))),
         stopTimer: () => clock.clearTimeout(this.#timer.handle),
         startMusic: () =>
           effects.each((id) => {
@@ -93,7 +94,7 @@ class Awaited {
       },
       { watch: tables, id: application },
     );
-    if (from) this.#wait(Math.max(returnMs, from.dueAt - clock.now()));
+    if (from) this.#waitUntil(Math.max(clock.now() + returnMs, from.dueAt));
   }
 
   dump(application: string): AwayPolicyDump {
@@ -102,12 +103,10 @@ class Awaited {
     return { application, state, dueAt, entertained: [...this.#entertained] };
   }
 
-  #wait(ms: number): void {
+  #waitUntil(dueAt: number): void {
     const type = this.#policy.music && this.run.state === 'away' ? 'music.due' : 'time.over';
-    this.#timer = {
-      handle: this.#clock.setTimeout(() => this.#over({ type }), ms),
-      dueAt: this.#clock.now() + ms,
-    };
+    const ms = dueAt - this.#clock.now();
+    this.#timer = { handle: this.#clock.setTimeout(() => this.#over({ type }), ms), dueAt };
   }
 }
 

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createAwayPolicies } from '../../src/actors/away-policies.ts';
+import type { AwayPolicyDump } from '../../src/actors/dumps.ts';
 import { CallStore } from '../../src/recorder/call-store.ts';
 import { EventEntry } from '../../src/recorder/entries.ts';
 import { EventLog } from '../../src/recorder/event-log.ts';
@@ -291,6 +292,23 @@ away('channels hear music first, and go to another application in the end', () =
   clock.advance(1);
   assert.equal(did, ['no music a', 'move a other']);
   assert.is(clock.pending, 0);
+});
+
+away('a policy that goes on in another process is due when it was due', () => {
+  // Its time passes between any two readings.
+  let time = 1_000;
+  const clock = Object.assign(new ManualClock(), { now: () => time++ });
+  const away = createAwayPolicies({
+    clock,
+    log: recordingLog(),
+    policyOf: () => ({ afterMs: 5_000, action: 'hangup' }),
+    returnMs: 100,
+    channelsOf: () => [],
+    ...{ lost() {}, hangup() {}, goOn() {}, move() {}, play() {} },
+  });
+  const kept: AwayPolicyDump = { application: 'desk', state: 'away', dueAt: 4_000, entertained: [] };
+  away.restore([kept]);
+  assert.equal(away.dump(), [kept]);
 });
 
 away('an away policy moves a real channel to another application', () =>
