@@ -158,6 +158,8 @@ onTwo(
 onTwo('a node is cut off: both sides go on with their own, and no id is on two nodes', async (world) => {
   const { cluster, ways, a, b } = world;
   const theirs = await b.ok<Bridge>('POST', '/bridges?bridgeId=lobby');
+  // A node that was alone just now may have decided about the id without NATS; this waits until it has told it.
+  await found(a, theirs.id);
   const told = await cluster.node('a').client().connect('watch', { nodes: 'true' });
   const lost = told.waitFor('NodeLost' as never);
   ways.get('b')!.cut();
