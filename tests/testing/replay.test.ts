@@ -16,6 +16,7 @@ import { testOf } from '../../packages/testing/src/test-source.ts';
 import { freePort } from '../support/free-port.ts';
 import { Phone } from '../support/phone.ts';
 import { onServer, password, user } from '../support/server.ts';
+import { untilAsked } from '../support/waiting.ts';
 
 const replays = suite('replay of bundles');
 
@@ -208,7 +209,13 @@ replays('a call of a real server is played again', async () => {
     const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` };
     const get = async (path: string) => (await fetch(`${login.url}${path}`, { headers })).text();
     const { calls } = JSON.parse(await get('/hookswitch/calls'));
-    bundle = await get(`/hookswitch/calls/${calls[0].id}/bundle`);
+    await untilAsked(
+      async () => {
+        bundle = await get(`/hookswitch/calls/${calls[0].id}/bundle`);
+        return readBundle(bundle).call.timeline.every((entry) => entry.kind !== 'request' || entry.status !== 0);
+      },
+      () => 'a request is not answered',
+    );
   });
   const report = await again(bundle);
   assert.ok(report.same, report.text);

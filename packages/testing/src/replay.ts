@@ -62,6 +62,8 @@ export async function replay(text: string, options: ReplayOptions): Promise<Repl
       await start(pbx);
       const player = new Player(pbx);
       missing.push(...(await player.play(recorded.acts, bundle.call.duration_ms)));
+      // The last request may not have its answer yet.
+      await pbx.settle();
       return reportOf(recorded, await timelineOf(pbx), missing);
     } finally {
       await pbx.close();
