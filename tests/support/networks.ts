@@ -95,15 +95,19 @@ export class Networks {
     ip(...neighbour, ...(isMute ? ['lladdr', nobody, 'nud', 'permanent'] : []), 'dev', 'eth0');
   }
 
-  /** A host reaches an address by a second card from now on, and no longer by its first one. What else it has open stays. */
+  /** Nothing passes any more between the first card of a host and an address, and nobody is told. */
+  unplug(host: string, address: string): void {
+    ip('-n', host, 'rule', 'add', 'from', this.address(host), 'to', address, 'blackhole');
+    ip('rule', 'add', 'from', address, 'to', this.address(host), 'blackhole');
+  }
+
+  /** A host reaches an address by a second card from now on. What else it has open stays. */
   changeCard(host: string, address: string): void {
     ip('link', 'add', `by-${host}`, 'type', 'veth', 'peer', 'name', 'eth1', 'netns', host);
     ip('link', 'set', `by-${host}`, 'master', 'br0', 'up');
     ip('address', 'add', '10.78.0.254/24', 'dev', 'br0');
     ip('-n', host, 'address', 'add', '10.78.0.1/24', 'dev', 'eth1');
     ip('-n', host, 'link', 'set', 'eth1', 'up');
-    ip('-n', host, 'rule', 'add', 'from', this.address(host), 'to', address, 'blackhole');
-    ip('rule', 'add', 'from', address, 'to', this.address(host), 'blackhole');
     ip('-n', host, 'route', 'add', `${address}/32`, 'dev', 'eth1');
   }
 
