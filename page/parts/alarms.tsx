@@ -25,6 +25,7 @@ function placeOf({ kind, object = '' }: Alarm): { href: string; name: string } |
     case 'media_late':
     case 'event_loop_late':
     case 'lost_records':
+    case 'state_store':
       return { href: to('server'), name: 'Server' };
     default:
       return undefined;

@@ -84,7 +84,7 @@ export function buildAlarms(
   base: Base,
   { network, state, stuck, oneWay, records, audit, monitoring }: AlarmParts,
 ): NonNullable<Deps['alarms']> {
-  const { inForce, clock, log, story, scope, limitCounts, config } = base;
+  const { inForce, clock, log, story, scope, limitCounts, config, stateStore } = base;
   const now = (): number => clock.now();
   const { counts, calls, failed } = countCalls(now);
   story.listen(calls);
@@ -131,7 +131,8 @@ export function buildAlarms(
       } = inForce.config.alarms;
       const { banned_addresses: banned } = inForce.config.alarms;
       const sources = {
-        ...{ now: now(), lines: lines(), stuck: stuck.all(), history, failed: failed(), disk: space },
+        ...{ now: now(), lines: lines(), stuck: stuck.all(), history, failed: failed() },
+        ...{ disk: space, unwritten: stateStore?.failure },
         ...{ certificates: network.certificates.ends(), limits: metLimits() },
         ...{ lost: state.contacts.lost(), banned: state.bans.list().filter(({ ignored_until: until }) => until) },
       };

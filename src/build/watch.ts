@@ -46,7 +46,7 @@ type Floors = {
 
 /** Metrics and health: read on demand, except counters of calls. */
 export function buildMonitoring(
-  { config, clock, story, scope, lifecycle, runtime, recorder, limitCounts }: Base,
+  { config, clock, story, scope, lifecycle, runtime, recorder, limitCounts, stateStore }: Base,
   { network, state, calls, technologies, records, audit, oneWay }: Floors,
   answers: AnswerCounts,
 ): Monitoring {
@@ -69,6 +69,7 @@ export function buildMonitoring(
     bans: state.bans.size,
     records: records() ?? { made: 0, lost: 0, waitingOctets: 0 },
     audit: audit.figures() ?? { lines: 0, lost: 0 },
+    stateStore: stateStore && { written: stateStore.failure === undefined, octets: stateStore.size },
     process: processFigures(),
     loopDelay: loop.read(),
     cluster: state.cluster && { ...state.cluster.figures(), bridgeLinks: calls.meeting.bridgeLinks?.size ?? 0 },

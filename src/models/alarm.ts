@@ -3,12 +3,12 @@ import { double, int, model, text, texts } from './schema.ts';
 
 /** The kinds of alarms, in the order in which those of one severity are listed. */
 export const alarmKinds = [
-  ...['registration', 'application', 'one_way_audio', 'media_late', 'disk', 'lost_records', 'certificate'],
-  ...['phones', 'attack', 'failed_calls', 'stuck', 'event_loop_late', 'sip_unanswered', 'limit'],
+  ...['registration', 'application', 'one_way_audio', 'media_late', 'state_store', 'disk', 'lost_records'],
+  ...['certificate', 'phones', 'attack', 'failed_calls', 'stuck', 'event_loop_late', 'sip_unanswered', 'limit'],
 ] as const;
 export type AlarmKind =
-  | ('registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate')
-  | ('phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit');
+  | ('registration' | 'application' | 'one_way_audio' | 'media_late' | 'state_store' | 'disk' | 'lost_records')
+  | ('certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit');
 
 export const Alarm = model('Alarm', 'Something that an operator should look at now.', {
   kind: Type.Enum([...alarmKinds], { description: 'The kind of alarm.' }),

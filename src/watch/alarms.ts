@@ -21,6 +21,8 @@ export type AlarmSources = {
   failed: readonly FailedCall[];
   /** Free and whole octets of the disk with the data directory; undefined where that is unknown. */
   disk: { free: number; size: number } | undefined;
+  /** Since when the state store cannot be written, in ms since the epoch, and why; undefined: it is, or there is none. */
+  unwritten: { since: number; reason: string } | undefined;
   /** Certificates of the server, with their ends in ms since the epoch. */
   certificates: readonly { subject: string; until: number }[];
   /** Bounds that were met in the last five minutes. */
@@ -140,6 +142,20 @@ function failureAlarms({ failed, history }: AlarmSources, { failedShare }: Alarm
     },
   ];
 }
+
+const storeAlarms = ({ unwritten }: AlarmSources): Found[] =>
+  unwritten
+    ? [
+        {
+          kind: 'state_store',
+          severity: 'critical',
+          text: `The state store cannot be written: ${unwritten.reason}`,
+          advice:
+            'Calls go on, but a crash now loses what has changed since. Free the disk; it is tried again by itself.',
+          since: unwritten.since,
+        },
+      ]
+    : [];
 
 function machineAlarms({ history, disk }: AlarmSources, { diskFree }: AlarmSettings): Found[] {
   const found: Found[] = [];
@@ -264,6 +280,7 @@ export function alarmsOf(sources: AlarmSources, settings: AlarmSettings): Alarm[
     ...stuckAlarms(sources),
     ...failureAlarms(sources, settings),
     ...machineAlarms(sources, settings),
+    ...storeAlarms(sources),
     ...certificateAlarms(sources, settings),
     ...phoneAlarms(sources, settings),
     ...attackAlarms(sources, settings),

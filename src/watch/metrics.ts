@@ -43,6 +43,8 @@ export type Figures = {
   records: { made: number; lost: number; waitingOctets: number };
   /** Lines of the audit log: written, and lost. */
   audit: { lines: number; lost: number };
+  /** The state store: whether it can be written, and octets of its file. Undefined: there is none. */
+  stateStore: { written: boolean; octets: number } | undefined;
   /** Answered calls whose far side did not send the audio that was expected. */
   oneWay: number;
   /** Addresses with wrong log-ins. */
@@ -277,7 +279,7 @@ function declareMedia({ gauge, counter }: Declaring): void {
   );
 }
 
-/** Answers, limits, records and audit lines. */
+/** Answers, limits, records, audit lines and the state store. */
 function declareInterface({ gauge, counter }: Declaring): void {
   counter('http_responses_total', 'Answers of the interface by status.', ['status'], ({ http }) =>
     each(http.responses, 'status'),
@@ -301,6 +303,12 @@ function declareInterface({ gauge, counter }: Declaring): void {
   );
   gauge('call_detail_records_waiting_bytes', 'Call detail records that wait for the webhook.', [], ({ records }) =>
     one(records.waitingOctets),
+  );
+  gauge('state_store_written', 'Whether the state store can be written.', [], ({ stateStore }) =>
+    stateStore ? one(Number(stateStore.written)) : [],
+  );
+  gauge('state_store_bytes', 'Size of the file of the state store.', [], ({ stateStore }) =>
+    stateStore ? one(stateStore.octets) : [],
   );
   gauge('banned_addresses', 'Addresses that wrong log-ins count against.', [], ({ bans }) => one(bans));
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { Alarm } from '../../src/models/alarm.ts';
 import type { ServerInfo } from '../../src/models/server-info.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { CertificateFiles } from '../support/certificates.ts';
@@ -630,13 +631,24 @@ async function goesOnUnwritten(
     await first.ok('POST', `/channels/${channel.id}/answer`);
     await calling;
     await first.ok('POST', `/channels/${channel.id}/play?media=tone:440/600000`);
-    const writing = async () =>
-      (await server.client().ok<ServerInfo>('GET', '/../hookswitch/server')).state_store?.reason === undefined;
-    assert.ok(await writing());
+    /** What the server, its alarms and its metrics say. */
+    const told = async () => {
+      const client = server.client();
+      const { state_store } = await client.ok<ServerInfo>('GET', '/../hookswitch/server');
+      const alarms = await client.ok<Alarm[]>('GET', '/../hookswitch/alarms');
+      const metrics = await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`)).text();
+      return [
+        state_store?.reason === undefined,
+        !alarms.some(({ kind }) => kind === 'state_store'),
+        metrics.includes('hookswitch_state_store_written 1'),
+      ];
+    };
+    const [all, none] = [Array(3).fill(true), Array(3).fill(false)];
+    assert.equal(await told(), all);
     disturbance.begin();
     await first.ok('POST', `/channels/${channel.id}/variable?variable=FULL&value=1`);
     await logged('cannot write the state store');
-    assert.not.ok(await writing());
+    assert.equal(await told(), none);
     // Calls go on and begin.
     await late.call('echo');
     for (const { audio } of [echoing, dialing, called, late]) audio.hum(400);
@@ -648,7 +660,7 @@ async function goesOnUnwritten(
     await untilHeard();
     disturbance.end();
     await logged('the state store can be written again');
-    assert.ok(await writing());
+    assert.equal(await told(), all);
     const before = await states();
     assert.is(before.length, 6);
     await server.kill();

@@ -11,6 +11,7 @@ const now = Date.UTC(2026, 0, 10);
 /** A server where all is well. */
 const quiet: AlarmSources = {
   ...{ now, lines: [], stuck: [], failed: [], disk: undefined, certificates: [], limits: [], lost: [], banned: [] },
+  unwritten: undefined,
   history: { grew: () => 0, lowest: () => 0 },
 };
 
@@ -133,6 +134,14 @@ test('late audio, a late event loop, lost records, silent SIP peers and bounds a
   ]);
   const most = { skipped_ticks: 150, loop_delay_ms: 100, lost_records: 0, sip_timeouts: 60 };
   assert.equal(alarms({}, most), []);
+});
+
+test('a state store that cannot be written is critical', () => {
+  const [one] = alarms({ unwritten: { since: now - 1_000, reason: 'the disk is full' } });
+  assert.equal(
+    [one?.kind, one?.severity, one?.since, one?.text],
+    ['state_store', 'critical', now - 1_000, 'The state store cannot be written: the disk is full'],
+  );
 });
 
 test('a disk that fills and a certificate that ends warn in time, and are critical in the end', () => {

@@ -41,7 +41,7 @@ export interface AdditionalParam {
 /** Something that an operator should look at now. */
 export interface Alarm {
   /** The kind of alarm. */
-  kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'disk' | 'lost_records' | 'certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
+  kind: 'registration' | 'application' | 'one_way_audio' | 'media_late' | 'state_store' | 'disk' | 'lost_records' | 'certificate' | 'phones' | 'attack' | 'failed_calls' | 'stuck' | 'event_loop_late' | 'sip_unanswered' | 'limit';
   /** `critical`: calls fail or are lost. */
   severity: 'critical' | 'warning';
   /** The problem, in words. */
