@@ -395,8 +395,9 @@ mixed('away policies apply as long after the application went as they say, whate
   const phones = await Promise.all(names.map((name) => Phone.open(name, server.sip)));
   const [waits, ends, goes, moves, plays] = phones as [Phone, Phone, Phone, Phone, Phone];
   const clients: AriClient[] = [];
-  const atDesk = async (): Promise<AriClient> => {
-    const client = await server.client().connect('desk');
+  /** The application that calls move to. It gets what happens before it is connected, too. */
+  const atDesk = async (resume: string): Promise<AriClient> => {
+    const client = await server.client().connect('desk', { resume });
     clients.push(client);
     return client;
   };
@@ -423,13 +424,13 @@ mixed('away policies apply as long after the application went as they say, whate
     const before = due();
     // Within that time.
     await server.kill();
-    await atDesk();
+    const { epoch } = await (await atDesk('new')).message('ResumePoint');
     assert.equal(await idsOf(), [...ids].sort());
     assert.equal(due(), before);
     // Behind it.
     writeFileSync(shift, String(hour * 1_000));
     await server.kill();
-    const desk = await atDesk();
+    const desk = await atDesk(`${epoch}:0`);
     await ends.over();
     const started = async (at: number) =>
       (await desk.waitFor('StasisStart', ({ channel }) => channel.id === ids[at])).args;
