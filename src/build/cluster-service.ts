@@ -8,6 +8,7 @@ import type { Moved } from '../drivers/sip/services.ts';
 import { narrowOf, visibilityOf } from '../http/access/visibility.ts';
 import type { HttpApp } from '../http/app.ts';
 import type { AppDeps, Env } from '../http/env.ts';
+import type { Sessions } from '../http/sessions.ts';
 import type { HttpUser } from '../http/user.ts';
 import { markOf } from '../lib/ids.ts';
 import { takesCalls } from '../machines/lifecycle.ts';
@@ -100,10 +101,12 @@ type Serving = {
   network: Network;
   owners: Parameters<typeof narrowOf>[1];
   tokens: Pick<Tokens, 'share'>;
+  sessions: Pick<Sessions, 'share'>;
 };
 
 /** Begins to take part in the cluster, if there is one. */
-export function serveCluster(base: Base, state: State, { calls, app, sip, network, owners, tokens }: Serving): void {
+export function serveCluster(base: Base, state: State, serving: Serving): void {
+  const { calls, app, sip, network, owners } = serving;
   const { cluster, applications } = state;
   const { channels, meeting } = calls;
   const { clock, lifecycle } = base;
@@ -120,7 +123,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     const init = { method, headers, ...(!isGet && body !== undefined && { body }) };
     return app.request(new Request(`http://localhost${url}`, init), undefined, bindings);
   };
-  shareStates(state, tokens);
+  const logIns = shareStates(state, serving);
   cluster?.serve({
     carryOut,
     isHere: objectsHere(calls),
@@ -128,6 +131,7 @@ export function serveCluster(base: Base, state: State, { calls, app, sip, networ
     seesChannel: (user, channel) => visibilityOf(user as HttpUser, owners)?.sees('channel', channel) ?? false,
     chosenIds: () => chosenHere(calls),
     phones: phonesFor(state, network, sip, calls),
+    redeem: (digest) => logIns?.redeem(digest),
     bridges: async (request) => (await meeting.bridgeLinks?.answer(request)) ?? {},
     narrowOf: (user) => narrowOf(user as HttpUser, owners),
     readiness() {

@@ -136,7 +136,8 @@ export async function buildInterface({ base, network, state, calls, technologies
   };
   const served = createApp(parts);
   opened.unread = served.unread;
-  serveCluster(base, state, { calls, app: served.app, sip: technologies.sip, network, owners, tokens });
+  const { app, sessions } = served;
+  serveCluster(base, state, { calls, app, sip: technologies.sip, network, owners, tokens, sessions });
   const http = await (base.io.serveHttp ?? startHttpServer)(served, config.http, {
     clock,
     log: parts.log,

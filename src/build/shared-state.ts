@@ -1,5 +1,7 @@
 import type { Cluster } from '../cluster/cluster.ts';
 import { registrationPrefix } from '../cluster/registration-holders.ts';
+import type { LogInsHere, Sessions } from '../http/sessions.ts';
+import { markFor } from '../lib/ids.ts';
 import type { DeviceStateWord } from '../models/device-state.ts';
 import type { Mailbox } from '../models/mailbox.ts';
 import type { DeviceStates, SharedDevices } from '../stores/device-states.ts';
@@ -8,13 +10,14 @@ import type { Mailboxes } from '../stores/mailboxes.ts';
 import type { Tokens } from '../stores/tokens.ts';
 import type { GlobalVariables } from '../stores/variables.ts';
 
-/** Device states, mailboxes and global variables of the whole cluster. */
+/** Device states, mailboxes, global variables, tokens and log-ins of the whole cluster. */
 
 const partPrefix = 'device:';
 const setPrefix = 'set:';
 const mailboxPrefix = 'mailbox:';
 const globalPrefix = 'global:';
 const tokenPrefix = 'token:';
+const logInPrefix = 'log-in:';
 
 /** The name behind a prefix; undefined for another key. */
 const nameIn = (key: string, prefix: string): string | undefined =>
@@ -45,7 +48,7 @@ export const sharedCounts = (states: () => Pick<Cluster['states'], 'tell' | 'par
 });
 
 type Shared = {
-  cluster: Pick<Cluster, 'states' | 'registrations'> | undefined;
+  cluster: Pick<Cluster, 'name' | 'states' | 'registrations' | 'markedNode' | 'redeem'> | undefined;
   deviceStates: Pick<DeviceStates, 'heard' | 'adopt' | 'get' | 'dump' | 'share'>;
   mailboxes: Pick<Mailboxes, 'adopt' | 'list' | 'onChanged' | 'find'>;
   endpoints: Pick<Endpoints, 'dump'>;
@@ -60,14 +63,36 @@ const shareTokens = (states: Cluster['states'], tokens: Pick<Tokens, 'share'>) =
     forget: ({ digest }) => states.forget(tokenPrefix + digest),
   });
 
-/** Shares device states, mailboxes, global variables and tokens with the other nodes, if there is a cluster. */
+/** A ticket is used up at the node that made it. */
+const shareLogIns = (
+  { name, states, markedNode, redeem }: Pick<Cluster, 'name' | 'states' | 'markedNode' | 'redeem'>,
+  sessions: Pick<Sessions, 'share'>,
+): LogInsHere =>
+  sessions.share({
+    mark: markFor(name),
+    tell(logIn) {
+      states.set(logInPrefix + logIn.digest, logIn);
+      return states.told();
+    },
+    forget: (digest) => states.forget(logInPrefix + digest),
+    redeem(ticket, digest) {
+      const node = markedNode(ticket);
+      return node === undefined || node === name ? undefined : redeem(node, digest);
+    },
+  });
+
+/**
+ * Shares device states, mailboxes, global variables, tokens and log-ins with the other nodes.
+ * @returns the log-ins of this node; undefined if there is no cluster
+ */
 export function shareStates(
   { cluster, deviceStates, mailboxes, endpoints, globals }: Shared,
-  tokens: Pick<Tokens, 'share'>,
-): void {
-  if (!cluster) return;
+  { tokens, sessions }: { tokens: Pick<Tokens, 'share'>; sessions: Pick<Sessions, 'share'> },
+): LogInsHere | undefined {
+  if (!cluster) return undefined;
   const { states, registrations } = cluster;
   const adoptToken = shareTokens(states, tokens);
+  const logIns = shareLogIns(cluster, sessions);
   states.use({
     part(key, tells) {
       const device = nameIn(key, partPrefix);
@@ -82,6 +107,7 @@ export function shareStates(
       const global = nameIn(key, globalPrefix);
       if (global !== undefined) globals.adopt(global, typeof value === 'string' ? value : undefined);
       if (nameIn(key, tokenPrefix) !== undefined) adoptToken(value);
+      if (nameIn(key, logInPrefix) !== undefined) logIns.adopt(value);
       if (mailbox !== undefined) mailboxes.adopt(mailbox, (value ?? undefined) as Mailbox | undefined);
     },
     together: (key) => deviceStates.get(nameIn(key, partPrefix) ?? '').state,
@@ -91,4 +117,5 @@ export function shareStates(
   for (const mailbox of mailboxes.list()) states.know(mailboxPrefix + mailbox.name, mailbox);
   mailboxes.onChanged(({ name }) => states.set(mailboxPrefix + name, mailboxes.find(name) ?? null));
   for (const { technology, resource } of endpoints.dump()) deviceStates.share(`${technology}/${resource}`);
+  return logIns;
 }

@@ -51,6 +51,8 @@ export type Served = {
   /** The objects of this node whose ids have no mark. */
   chosenIds(): ChosenId[];
   phones: PhonesHere;
+  /** Uses up a ticket of a log-in that was made here; undefined for one that is not good. */
+  redeem(digest: string): object | undefined;
   /** Answers another node about a bridge with members at both. It never rejects. */
   bridges(request: unknown): Promise<object>;
   /** The event filter of a user, as another node has let it in. */

@@ -84,7 +84,9 @@ export interface Cluster {
   /** The other nodes: those that can be asked, and those that are away. */
   others(): { asked: string[]; away: string[] };
   readonly phones: Phones;
-  readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'forget' | 'use'>;
+  readonly states: Pick<SharedStates, 'tell' | 'parts' | 'set' | 'know' | 'forget' | 'told' | 'use'>;
+  /** Has a node use up a ticket that it made. @throws (rejects) AriError as {@link Forwards.consult} */
+  redeem(node: string, digest: string): Promise<unknown>;
   /** Which node holds each registration at a provider. */
   readonly registrations: RegistrationHolders & Pick<ClusterRegistrations, 'heard' | 'isGone'>;
   /** Whether a node is known to be away. */
@@ -185,6 +187,10 @@ function statesOf(
       const list = readFrame(answer)?.head;
       return Array.isArray(list?.['entries']) ? (list as SharedList) : undefined;
     },
+    others: () =>
+      membersOf()
+        .list()
+        .flatMap((other) => (other.state === 'away' ? [] : [other.name])),
     isFirst: () =>
       membersOf()
         .list()
@@ -409,6 +415,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       memberships = membershipsOf({ options, link, presence, members }, groups, forwards.ask);
       return memberships.connect;
     },
+    redeem: async (node, digest) => (await forwards.consult(node, { kind: 'ticket', digest }))['logIn'],
     nodeOfChannel: channelSearch(() => members, forwards.consult),
     markedNode(id) {
       const mark = markOf(id);

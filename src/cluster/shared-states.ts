@@ -55,6 +55,8 @@ export interface SharedStates {
   know(key: string, value: unknown): void;
   /** Lets a value go that every node finds out to be over by itself; nobody is told. */
   forget(key: string): void;
+  /** Resolves when the nodes that answer have heard what was told before. It never rejects. */
+  told(): Promise<void>;
   use(user: SharedUser): void;
   /** Takes a change of another node. */
   change(change: SharedChange): void;
@@ -81,6 +83,8 @@ type SharedStatesOptions = {
   send(change: SharedChange): void;
   /** Asks a node for its entries behind a key. It may reject. */
   ask(node: string, after: string): Promise<SharedList | undefined>;
+  /** The other nodes that answer. */
+  others(): string[];
   /** Whether this node is the first, by name, of those that answer. */
   isFirst(): boolean;
 };
@@ -151,6 +155,12 @@ class ClusterStates implements SharedStates {
 
   forget(key: string): void {
     this.#own.delete(key);
+  }
+
+  async told(): Promise<void> {
+    const { others, ask } = this.#options;
+    // A node handles what one other sends in its order.
+    await Promise.all(others().map((node) => ask(node, behindAll).catch(() => undefined)));
   }
 
   change({ node, epoch, revision, key, value, at, together }: SharedChange): void {
@@ -278,6 +288,9 @@ class ClusterStates implements SharedStates {
     for (const key of keys) this.#user.part(key, false);
   }
 }
+
+/** Behind all keys: a list without entries. */
+const behindAll = '\u{10ffff}';
 
 /** Of an entry beside its key and value. */
 const entryCharacters = 64;

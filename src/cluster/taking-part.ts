@@ -71,7 +71,7 @@ function beatOf(head: Record<string, unknown> | undefined): Beat | undefined {
 /** Hears what other nodes say, and answers what they ask. @returns a function that drops answers which are read in pieces */
 function listen(
   { options, link, subjects, claims, directory, presence, states, members, memberships, hit }: Parts,
-  { carryOut, phones, bridges, narrowOf, hasChannel, seesChannel, isHere }: Served,
+  { carryOut, phones, bridges, narrowOf, hasChannel, seesChannel, isHere, redeem }: Served,
 ): () => void {
   const { settings, clock, log } = options;
   const { name } = settings;
@@ -105,6 +105,7 @@ function listen(
     const asked = readFrame(data);
     if (asked?.head['kind'] === 'applications') return writeFrame(presence.list());
     if (asked?.head['kind'] === 'states') return writeFrame(states.list(String(asked.head['after'])));
+    if (asked?.head['kind'] === 'ticket') return writeFrame({ logIn: redeem(String(asked.head['digest'])) });
     if (asked?.head['kind'] === 'directory') return writeFrame({ shared: await directory.share() });
     if (asked?.head['kind'] === 'bridge') return writeFrame(await bridges(asked.head['request']));
     if (asked?.head['kind'] === 'channel') {

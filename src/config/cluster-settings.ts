@@ -155,7 +155,7 @@ export const cluster = group(
       default: 100_000,
       unit: 'states',
       description:
-        'Endpoints that are registered or in calls, registrations at providers, mailboxes, global variables, and device states of clients, of each node. Others see no more of them.',
+        'Endpoints that are registered or in calls, registrations at providers, mailboxes, global variables, tokens, log-ins, and device states of clients, of each node. Others see no more of them.',
     }),
     recording_copies: whole(1, 1_048_576, {
       default: 256,

@@ -33,9 +33,9 @@ import { apis, ari, hookswitch, operationNamed, operationNames } from './routes/
 import { listenPath } from './routes/listening.ts';
 import { callsPath } from './routes/webrtc.ts';
 import { SegmentRouter } from './segment-router.ts';
-import { createSessions, type Requester } from './sessions.ts';
+import { createSessions, type Requester, type Sessions } from './sessions.ts';
 import { createSockets, mediaPath, type Sockets } from './sockets.ts';
-import { createTokenOperations, hasForeignName } from './token-operations.ts';
+import { createTokenOperations, hasForeignName, holderOf } from './token-operations.ts';
 import { createUnread, type Unread, type UnreadLimits } from './unread.ts';
 import { createUnreadable, type Unreadable } from './unreadable.ts';
 import { upgradesOf } from './upgrades.ts';
@@ -45,6 +45,7 @@ import { createWebrtcSocket } from './webrtc-socket.ts';
 /** The interface as a whole. */
 export type HttpApp = {
   app: Hono<Env>;
+  sessions: Pick<Sessions, 'share'>;
   sockets: Sockets;
   connections: Connections;
   unread: Unread;
@@ -305,7 +306,13 @@ function mountRefusals(
  */
 export function createApp(deps: AppDeps): HttpApp {
   const { options, clock, log, tokens } = deps;
-  const sessions = deps.owners.sessions ?? createSessions(options.sessions, clock, deps.secret);
+  const known = (name: string, digest?: string): HttpUser | undefined => {
+    const user = options.users.find((each) => each.name === name);
+    if (!user || digest === undefined) return user;
+    const token = tokens?.list().find((each) => each.digest === digest && each.user === name);
+    return token && !hasForeignName(token, options.users) ? holderOf(user, token) : undefined;
+  };
+  const sessions = deps.owners.sessions ?? createSessions(options.sessions, { clock, secret: deps.secret, known });
   const owners: Deps = {
     ...deps.owners,
     sessions,
@@ -394,5 +401,5 @@ export function createApp(deps: AppDeps): HttpApp {
     warnOfNames(deps, next.users);
   };
   const unreadable = createUnreadable({ responder, clock, log, hit: deps.hit });
-  return { app, sockets, connections, unread, unreadable, reconfigure };
+  return { app, sessions, sockets, connections, unread, unreadable, reconfigure };
 }

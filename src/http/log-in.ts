@@ -134,6 +134,11 @@ export function createLogIn({ users, bans, passwordQueue, sessions, tokens, cloc
     if (basic && header) return verify(basic, header, incoming);
     const ticket = ticketOf(request, sources);
     const guest = ticket === undefined ? undefined : sessions.redeem(ticket);
+    if (guest instanceof Promise)
+      return guest.then((found) => {
+        if (!found) throw new AriError('authenticationRequired');
+        return admitFrom(found, incoming);
+      });
     if (guest) return admitFrom(guest, incoming);
     const key = apiKeyOf(sources);
     const credentials = apiKeyCredentials(key);

@@ -10,6 +10,8 @@ type Node = {
   /** What it has sent and the others have not heard. */
   sent: SharedChange[];
   hits: number;
+  /** Runs when another node asks it. */
+  asked?: () => void;
 };
 
 /** Nodes whose messages a test delivers. */
@@ -26,8 +28,10 @@ class Nodes {
       send: (change) => void node.sent.push(change),
       ask: async (other, after) => {
         this.asked++;
+        this.all.get(other)?.asked?.();
         return structuredClone(this.all.get(other)?.states.list(after));
       },
+      others: () => [...this.all.keys()].filter((other) => other !== name),
       isFirst: () => [...this.all.keys()].every((other) => name <= other),
     });
     node.states.use({
@@ -62,6 +66,20 @@ class Nodes {
 }
 
 const states = suite('shared states');
+
+states('what was told is heard by the nodes that answer when it resolves', async () => {
+  const nodes = new Nodes();
+  const [a, b] = [nodes.add('a'), nodes.add('b')];
+  await nodes.beat();
+  a.states.set('box', 1);
+  b.asked = () => nodes.deliver();
+  await a.states.told();
+  assert.equal(b.values, [['box', 1]]);
+  b.asked = () => {
+    throw new Error('it does not answer');
+  };
+  await a.states.told();
+});
 
 states('a part is known at the other nodes until its node changes it, or is gone', async () => {
   const nodes = new Nodes();

@@ -35,6 +35,7 @@ nats.test(requests, 'they are answered as by the right one', async (command) => 
     await idempotent(cluster);
     await ifState(cluster);
     await narrow(cluster);
+    await loggedIn(cluster);
     await many(cluster);
     await limited(cluster);
     socket.close();
@@ -139,6 +140,35 @@ async function narrow(cluster: TestCluster): Promise<void> {
   const hungUp = await post(cluster, 'a', `/ari/channels/${foreign.id}`, { authorization }, 'DELETE');
   assert.is(hungUp.status, 403);
   assert.is((await cluster.node('b').client().request('GET', `/channels/${foreign.id}`)).status, 200);
+}
+
+/** A log-in of the page, its end and its tickets are those of all nodes. */
+async function loggedIn(cluster: TestCluster): Promise<void> {
+  const opened = await post(cluster, 'a', '/hookswitch/sessions', {});
+  const { token } = (await opened.json()) as { token: string };
+  const bearer = { authorization: `Bearer ${token}` };
+  const states = () =>
+    Promise.all(
+      ['a', 'b', 'c'].map(async (node) => (await post(cluster, node, '/ari/channels', bearer, 'GET')).status),
+    );
+  assert.equal(await states(), [200, 200, 200]);
+  const made = await post(cluster, 'b', '/hookswitch/sessions/tickets', bearer);
+  const { ticket } = (await made.json()) as { ticket: string };
+  assert.match(ticket, /^b~/);
+  const use = async (node: string): Promise<string> => {
+    const socket = new WebSocket(
+      `${cluster.node(node).url.replace('http', 'ws')}/ari/events?app=page&ticket=${ticket}`,
+    );
+    const answer = await Promise.race([
+      once(socket, 'open').then(() => 'open'),
+      once(socket, 'unexpected-response').then(([, { statusCode }]) => String(statusCode)),
+    ]);
+    socket.on('error', () => {}).close();
+    return answer;
+  };
+  assert.equal([await use('c'), await use('a'), await use('b')], ['open', '401', '401']);
+  assert.is((await post(cluster, 'c', '/hookswitch/sessions', bearer, 'DELETE')).status, 204);
+  assert.equal(await states(), [401, 401, 401]);
 }
 
 async function many(cluster: TestCluster): Promise<void> {

@@ -77,7 +77,8 @@ sessions('tokens of a user end when the user changes; those of others stay', asy
 sessions('a ticket is good once, for a while', () => {
   const clock = new ManualClock();
   let made = 0;
-  const own = createSessions({ lifetime: 60, most: 2, ticket_lifetime: 30 }, clock, () => `k${++made}`);
+  const secret = () => `k${++made}`;
+  const own = createSessions({ lifetime: 60, most: 2, ticket_lifetime: 30 }, { clock, secret, known: () => undefined });
   const [user] = options.users;
   assert.ok(user);
   const asker = { user, token: undefined };
