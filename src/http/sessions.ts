@@ -59,7 +59,7 @@ export interface Sessions {
 }
 
 /** The log-ins of other nodes. */
-export type SharedLogIns = {
+type SharedLogIns = {
   /** Begins the tickets of this node. */
   mark: string;
   /** One was opened or ended here. It resolves when the nodes that answer know it, and never rejects. */
