@@ -10,7 +10,10 @@ import type { Channels } from './channels.ts';
 type Tells = Pick<Channels, 'tell'>;
 
 /** What a member learns. Its call at this node is known here alone. */
-type Meets = Exclude<Meeting, { type: 'linked.set' | 'music.set' }> | { type: 'linked.set'; linked: LinkedCall };
+type Meets =
+  | Exclude<Meeting, { type: 'linked.set' | 'music.set' }>
+  | { type: 'linked.set'; linked: LinkedCall }
+  | { type: 'peerAccount.set'; peerAccount: string };
 
 /** A member as the others meet it. */
 export interface Met extends MetMember {
@@ -79,7 +82,11 @@ export function meet(
   if (bridge.type !== 'mixing') return void forgetPeers(present);
   if (newcomer !== undefined) join(present);
   const [one, other] = present;
-  if (present.length === 2 && one && other) presentEachOther(bridge, [one, other]);
+  if (present.length === 2 && one && other) {
+    presentEachOther(bridge, [one, other]);
+    shareAccounts(one, other);
+    shareAccounts(other, one);
+  }
   namePeers(present);
 }
 
@@ -98,12 +105,17 @@ function introduce(one: Met, other: Met): void {
   if (name !== '' || number !== '') other.tell({ type: 'connected.set', party: { name, number, presentation } });
 }
 
+/** Tells one the account of the other, if it has one. */
+function shareAccounts(one: Met, { accountCode }: Met): void {
+  if (one.isHere && accountCode !== '') one.tell({ type: 'peerAccount.set', peerAccount: accountCode });
+}
+
 /** Others that the variable BRIDGEPEER names at most. */
 const mostPeers = 10;
 
 /** Each learns the names of the others, and of two also the id of the other's call in its technology. */
 function namePeers(present: readonly Met[]): void {
-  if (present.length < 2) return;
+  if (present.length < 2) return void forgetPeers(present);
   const set = (one: Met, name: string, value: string | undefined): void => {
     if (one.variable(name) !== value) one.tell({ type: 'variable.set', name, value: value ?? null });
   };
@@ -116,8 +128,8 @@ function namePeers(present: readonly Met[]): void {
   }
 }
 
-/** Members have no peer if all of them only wait. */
-function forgetPeers(present: readonly Met[]): void {
+/** Removes the names of their peers: of who leaves, is alone, or only waits. */
+export function forgetPeers(present: readonly Met[]): void {
   for (const one of present)
     for (const name of ['BRIDGEPEER', 'BRIDGEPVTCALLID'])
       if (one.variable(name) !== undefined) one.tell({ type: 'variable.set', name, value: null });

@@ -18,7 +18,7 @@ import {
   type Stay,
   staysIn,
 } from './bridge-entry.ts';
-import { type Met, MetChannel, meet } from './bridge-meeting.ts';
+import { forgetPeers, type Met, MetChannel, meet } from './bridge-meeting.ts';
 import type { BridgeVideos } from './bridge-video.ts';
 import type { ChannelAudio } from './channel-audio.ts';
 import { type ChannelEntry, snapshotOf } from './channel-entry.ts';
@@ -164,8 +164,10 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
   const { channels, applications, videos, limit } = options;
   const { whereabouts, addStay } = createStays(options);
 
-  /** A member leaves. Its video ends first. */
+  /** A member leaves. It forgets its peers, and its video ends first. */
   const letGo = (bridge: BridgeEntry, channelId: string): void => {
+    const stay = bridge.stays.get(channelId);
+    if (stay) forgetPeers([new MetChannel(channels, stay.channel)]);
     videos.told(bridge.id, { type: 'member.leaving', channelId });
     bridge.actor.send({ type: 'leave', channelId });
   };

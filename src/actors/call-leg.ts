@@ -38,6 +38,8 @@ export const CallLeg = object({
   video: maybe(text),
   /** The applications that it entered, in order, each once; the first {@link mostApplications}. */
   applications: Type.Array(text),
+  /** The other members of the last bridge with others that it was in, by name. */
+  peers: maybe(Type.Array(text)),
   /** Recordings of it, and of the bridges that it was in meanwhile, by name; the first {@link mostRecordings}. */
   recordings: Type.Array(text),
   /**

@@ -105,6 +105,9 @@ class Story implements CallStory {
     facts.on('ChannelCreated', (entry) => this.#created(entry));
     facts.on('ChannelStateChange', (entry) => this.#answered(entry));
     facts.on('StasisStart', (entry, { app }) => this.#entered(entry, app));
+    facts.on('ChannelVarset', (entry, { variable, value }) => {
+      if (variable === 'BRIDGEPEER') this.#bridgedWith(entry.id, value.split(',').filter(Boolean));
+    });
     facts.on('call.joined', (entry) => this.#joined(entry));
     facts.on('application.missing', (entry, { app }) => this.#refused(entry, app));
     facts.on('channel.restored', (entry) => this.#restored(entry));
@@ -167,6 +170,12 @@ class Story implements CallStory {
     if (!leg) return;
     if (!leg.applications.includes(app) && leg.applications.length < mostApplications) leg.applications.push(app);
     this.#tellOf(leg, (listener) => listener.entered?.(leg, app));
+  }
+
+  /** Who has left a bridge has no peers; its record names the last ones. */
+  #bridgedWith(id: string, peers: string[]): void {
+    const leg = this.#legs.get(id);
+    if (leg && peers.length > 0) leg.peers = peers;
   }
 
   #joined(entry: ChannelEntry): void {

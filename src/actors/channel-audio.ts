@@ -45,11 +45,17 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
     else channel.leg.unhold();
   };
 
+  /** The class that a channel hears where one is asked for: its own, if it has one. */
+  const musicOf = (id: string, asked: string): string => {
+    const channel = channelOf(id);
+    return (channel && snapshotOf(channel).context.musicClass) || asked;
+  };
+
   /** Sets what the far side hears while no playback and no tone runs. */
   const hear = (id: string, { silence, musicClass }: { silence: boolean; musicClass?: string }): void => {
     const media = legOf(id)?.media;
     media?.silence(silence);
-    media?.music(musicClass);
+    media?.music(musicClass === undefined ? undefined : musicOf(id, musicClass));
   };
 
   /** The same instead of a tone. */
@@ -92,7 +98,7 @@ export function createChannelAudio(runtime: Runtime): ChannelAudio {
       const { mute, background } = value.there;
       const both = mute === 'mutedBoth';
       if (mute !== 'unmuted') leg.media.mute({ in: both || mute === 'mutedIn', out: both || mute === 'mutedOut' });
-      if (background === 'music') leg.media.music(dump.context.musicClass);
+      if (background === 'music') leg.media.music(musicOf(channel.id, dump.context.musicClass));
       if (background === 'silence') leg.media.silence(true);
     },
     snapshot: (id) => registry.find(id)?.actor.getSnapshot(),

@@ -89,6 +89,7 @@ export function bindChannelEffects(options: ChannelEffectsOptions) {
       presentParty: ({ context }) => perform(context.id, presentParty),
       hangupLeg: ({ context }, { cause }) => perform(context.id, (entry) => hangupLeg(entry, cause, depart, options)),
       goOnAt: ({ context }, { position }) => perform(context.id, (entry) => goOnAt(entry, position)),
+      endOvertime: ({ context }) => perform(context.id, (entry) => publishOrFail(facts, entry, { type: 'time.over' })),
       giveUpLeg: ({ context }) => perform(context.id, (entry) => deliver(entry, { type: 'leg.ended' })),
       stopDialplan: ({ context }) =>
         perform(context.id, (entry) => {
@@ -292,6 +293,7 @@ const beyond = 1_000_000;
 export const createChannelDialplans = (options: Options): ChannelDialplans => ({
   serve(facts, callsOf) {
     facts.on('dialplan.due', (entry, { position }) => runDialplan(entry, position, callsOf, options));
+    facts.on('time.over', (entry) => endOvertime(entry, options));
     facts.on('dialplan.over', (entry) => leaveDialplan(entry, callsOf, options));
   },
 
@@ -332,13 +334,25 @@ function runDialplan(
   });
 }
 
+/** Whether the dialplan runs on a channel, or goes on there after its application. */
+const isInDialplan = (entry: ChannelEntry): boolean =>
+  entry.run !== undefined || entry.ownership.getSnapshot().context.resume !== undefined;
+
+/** The longest time of a channel is over: it goes on at the extension `T` of its context, or ends. */
+function endOvertime(entry: ChannelEntry, { dialplan }: Pick<Options, 'dialplan'>): void {
+  const { context } = snapshotOf(entry).context.dialplan;
+  if (isInDialplan(entry) && dialplan.hasExtension(context, 'T'))
+    goOnAt(entry, { context, extension: 'T', priority: 1 });
+  else deliver(entry, { type: 'finish', cause: Cause.normalClearing, by: 'timeout' });
+}
+
 /**
  * Ends the dialplan of a channel that is hung up. The extension `h` of its context runs, except steps that would wait.
  * Channels of applications that never ran the dialplan have no `h`. A channel called by Dial has the caller's `h` if
  * the Dial says so.
  */
 function leaveDialplan(entry: ChannelEntry, callsOf: CallsOf | undefined, { dialplan, views }: Options): void {
-  const isOfDialplan = entry.run !== undefined || entry.ownership.getSnapshot().context.resume !== undefined;
+  const isOfDialplan = isInDialplan(entry);
   stopDialplan(entry);
   const context = entry.endsIn ?? (isOfDialplan ? snapshotOf(entry).context.dialplan.context : undefined);
   if (context === undefined || !dialplan.hasExtension(context, 'h')) return;

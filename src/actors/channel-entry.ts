@@ -138,6 +138,8 @@ export type ChannelNews =
   | { type: 'channel.restored' }
   /** The dialplan is to run on it from there. */
   | { type: 'dialplan.due'; position: Position }
+  /** Its longest time is over. */
+  | { type: 'time.over' }
   /** It is hung up: its dialplan ends. */
   | { type: 'dialplan.over' }
   /** It ends, and its dialplan still runs: another channel can take its place. */

@@ -132,7 +132,7 @@ export function createChannelViews(options: ChannelViewsOptions): ChannelViews {
   };
 }
 
-type ChannelAccess = Pick<ChannelViewsOptions, 'facts' | 'playbacks' | 'system' | 'hit' | 'changed'> & {
+type ChannelAccess = Pick<ChannelViewsOptions, 'facts' | 'playbacks' | 'system' | 'hit' | 'changed' | 'now'> & {
   variablesLimit: number;
   model(entry: ChannelEntry): Channel;
 };
@@ -242,6 +242,35 @@ class ChannelDialplan implements DialplanChannel {
 
   setTenantId(tenantId: string): void {
     this.#tell({ type: 'tenantId.set', tenantId });
+  }
+
+  variableNames(): readonly string[] {
+    return Object.keys(this.#context.variables);
+  }
+
+  get musicClass(): string {
+    return this.#context.musicClass ?? '';
+  }
+
+  setMusicClass(musicClass: string): void {
+    this.#tell({ type: 'musicClass.set', musicClass });
+  }
+
+  get peerAccount(): string {
+    return this.#context.peerAccount ?? '';
+  }
+
+  setPeerAccount(peerAccount: string): void {
+    this.#tell({ type: 'peerAccount.set', peerAccount });
+  }
+
+  timeLeft(): number | undefined {
+    const { timeLimit } = this.#context;
+    return timeLimit && Math.max(0, timeLimit.at - this.#access.now());
+  }
+
+  limitTime(ms: number | undefined): void {
+    this.#tell({ type: 'timeLimit.set', limit: ms === undefined ? undefined : { ms, at: this.#access.now() + ms } });
   }
 
   entering({ position, application, data }: EnteredStep): void {

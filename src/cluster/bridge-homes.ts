@@ -61,7 +61,9 @@ class MetGuest implements Met {
     return this.#variables.get(name) ?? undefined;
   }
 
-  tell(event: Meeting): void {
+  tell(event: Parameters<Met['tell']>[0]): void {
+    // Only members of this node are told the account of their peer.
+    if (event.type === 'peerAccount.set') return;
     if (event.type === 'linked.set') this.linked = event.linked;
     if (event.type === 'accountCode.set') this.accountCode = event.accountCode;
     if (event.type === 'variable.set') this.#variables.set(event.name, event.value);

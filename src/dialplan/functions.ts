@@ -193,6 +193,8 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   language: (channel) => channel.channel().language,
   accountcode: (channel) => channel.channel().accountcode,
   tenantid: (channel) => channel.channel().tenantid ?? '',
+  musicclass: ({ musicClass }) => musicClass,
+  peeraccount: ({ peerAccount }) => peerAccount,
   channeltype: (channel) => channel.technology,
   uniqueid: (channel) => channel.id,
   linkedid: (channel) => channel.linkedId,
@@ -208,7 +210,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
 };
 
 const channelFunction: DialplanFunction = {
-  takes: 'the items are language, accountcode and tenantid',
+  takes: 'the items are language, accountcode, peeraccount, musicclass and tenantid',
   read: (channel, text) => {
     const item = text.replaceAll(/\s/g, '').toLowerCase();
     return Object.hasOwn(channelItems, item) ? channelItems[item]!(channel) : undefined;
@@ -217,6 +219,8 @@ const channelFunction: DialplanFunction = {
     const item = text.trim().toLowerCase();
     if (item === 'language') channel.setLanguage(value);
     else if (item === 'accountcode') channel.setAccountCode(value);
+    else if (item === 'peeraccount') channel.setPeerAccount(value);
+    else if (item === 'musicclass') channel.setMusicClass(value);
     else if (item === 'tenantid') channel.setTenantId(value);
     else return false;
     return true;
@@ -270,18 +274,61 @@ const ofSystem = ({ read, write, takes }: SystemFunction): DialplanFunction => (
   ...(write && { write: ({ system }, text, value) => write(system, text, value) }),
 });
 
-/** How long to wait for keys, in s: `TIMEOUT(digit)` for the next one, `TIMEOUT(response)` for the first. */
+const isAbsolute = (item: string): boolean => item.trim().toLowerCase() === 'absolute';
+
+/** The longest time that a timer can measure. */
+const longestTimeMs = 2_147_483_647;
+
+/**
+ * How long to wait for keys, in s: `TIMEOUT(digit)` for the next one, `TIMEOUT(response)` for the first. And
+ * `TIMEOUT(absolute)`, the longest time of the channel from now on: 0 without a limit, and what is left of it when read.
+ */
 const timeout: DialplanFunction = {
-  takes: 'the items are digit and response, in seconds',
+  takes: 'the items are absolute, digit and response, in seconds',
   read: (channel, text) => {
+    if (isAbsolute(text)) return String((channel.timeLeft() ?? 0) / 1000);
     const name = timeoutVariable(text);
     return name && String(timeoutMs(channel, name) / 1000);
   },
   write: (channel, text, value) => {
+    const ms = parseSeconds(value);
+    if (isAbsolute(text) && ms !== undefined && ms <= longestTimeMs) {
+      channel.limitTime(ms || undefined);
+      return true;
+    }
     const name = timeoutVariable(text);
-    if (!name || parseSeconds(value) === undefined) return false;
+    if (!name || ms === undefined) return false;
     channel.note(name, value.trim());
     return true;
+  },
+};
+
+/** Where an item of a hash is kept. */
+const hashed = (hash: string, key = ''): string => `~HASH~${hash}~${key}`;
+
+/** `HASH(name,key)`: one of the items of a hash, each a variable of the channel. */
+const hash: DialplanFunction = {
+  takes: 'it names a hash and a key',
+  read: (channel, text) => {
+    const [name = '', key] = splitArguments(text);
+    return name === '' || key === undefined ? undefined : (channel.variable(`${hashed(name, key)}~`) ?? '');
+  },
+  write: (channel, text, value) => {
+    const [name = '', key] = splitArguments(text);
+    if (name === '' || key === undefined) return false;
+    return channel.setVariable(`${hashed(name, key)}~`, value) || 'the channel has as many variables as it may';
+  },
+};
+
+/** `HASHKEYS(name)`: the keys of a hash, the latest first. */
+const hashKeys: DialplanFunction = {
+  read: (channel, text) => {
+    const start = hashed(text);
+    const keys = channel.variableNames().filter((name) => name.startsWith(start) && name.endsWith('~'));
+    return keys
+      .map((name) => name.slice(start.length, -1))
+      .toReversed()
+      .join(',');
   },
 };
 
@@ -300,6 +347,8 @@ const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, Dialpla
   ['CALLERID', callerId],
   ['CHANNEL', channelFunction],
   ['CONNECTEDLINE', connectedLine],
+  ['HASH', hash],
+  ['HASHKEYS', hashKeys],
   ['HOLD_INTERCEPT', holdIntercept],
   ['LOCAL', local],
   ...pjsipFunctions,

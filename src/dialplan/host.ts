@@ -132,6 +132,8 @@ export interface DialplanChannel {
 
   /** A plain channel variable, by exact name; undefined when not set. */
   variable(name: string): string | undefined;
+  /** The names of its plain variables, the oldest first. */
+  variableNames(): readonly string[];
   /**
    * Sets (`undefined`: removes) a plain variable; false at the limit of variables. Leading `_` / `__` are passed on as
    * written: the owner handles inheritance.
@@ -152,6 +154,16 @@ export interface DialplanChannel {
   setLanguage(language: string): void;
   setAccountCode(accountCode: string): void;
   setTenantId(tenantId: string): void;
+  /** Class of the music that it hears, whichever is asked for; '' when none is set. */
+  readonly musicClass: string;
+  setMusicClass(musicClass: string): void;
+  /** Account code of the channel that it is, or was last, connected to; '' when there is none. */
+  readonly peerAccount: string;
+  setPeerAccount(peerAccount: string): void;
+  /** ms until its longest time is over; undefined without a limit. */
+  timeLeft(): number | undefined;
+  /** Ends it after that many ms, or sends it to the extension `T`; undefined: it has no limit. */
+  limitTime(ms: number | undefined): void;
 
   /** Told before each application runs, in order. */
   entering(step: EnteredStep): void;

@@ -100,6 +100,8 @@ export const channel = setup({
     tellCallerForwarding: effect('tellCallerForwarding'),
     /** The dialplan continues at a place. Any owner loses the channel. */
     goOnAt: effect<{ position: Position }>('goOnAt'),
+    /** Its longest time is over: its dialplan goes on at the extension T of its context, or it ends. */
+    endOvertime: effect('endOvertime'),
     hangupLeg: effect<{ cause: number }>('hangupLeg'),
     /** Answers with `leg.ended` in place of a leg that does not. */
     giveUpLeg: effect('giveUpLeg'),
@@ -114,6 +116,7 @@ export const channel = setup({
     ringsInMedia: ({ event }) => event.type === 'leg.ringing' && event.inMedia === true,
     isNotEnding: ({ context }) => context.endedBy === undefined,
     interceptsHold: ({ context }) => context.interceptsHold === true,
+    limitsTime: ({ event }) => event.type === 'timeLimit.set' && event.limit !== undefined,
     leadsElsewhere: ({ context, event }) =>
       event.type === 'leg.toneDetected' && toneTarget(context, event) !== undefined,
     keepsCaller: ({ context, event }) => event.type === 'caller.set' && isSame(context.caller, event.caller),
@@ -127,6 +130,7 @@ export const channel = setup({
   delays: {
     dialTimeout: ({ context }) => context.dialTimeoutMs,
     hangupTimeout: 5_000,
+    timeLimit: ({ context }) => context.timeLimit?.ms ?? 0,
     /** When this turn of the event loop is over: behind the answer to the request that is being carried out. */
     soon: 0,
   },

@@ -132,6 +132,12 @@ export const ChannelContext = extended(ChannelInput, {
   transferHandling: maybe(TransferHandling),
   /** The tone that is listened for (TONE_DETECT), and how often it was heard. */
   tones: maybe(ToneWatch),
+  /** Its longest time from when that was set, in ms, and when it is over, in ms since the epoch (TIMEOUT(absolute)). */
+  timeLimit: maybe(object({ ms: number, at: number })),
+  /** Class of the music that it hears, whichever is asked for (CHANNEL(musicclass)). */
+  musicClass: maybe(text),
+  /** Account code of the channel that it is, or was last, connected to. */
+  peerAccount: maybe(text),
 });
 export type ChannelContext = Static<typeof ChannelContext>;
 
@@ -158,6 +164,10 @@ export type ChannelCommand =
   /** What it ends with if nothing names another cause. */
   | { type: 'cause.set'; cause: number }
   | { type: 'tenantId.set'; tenantId: string }
+  | { type: 'musicClass.set'; musicClass: string }
+  | { type: 'peerAccount.set'; peerAccount: string }
+  /** Limits its time from now on; undefined: it has no limit. */
+  | { type: 'timeLimit.set'; limit: { ms: number; at: number } | undefined }
   | { type: 'holdIntercept.set'; on: boolean }
   /** Sets the watched tones and resets counts; undefined: none. */
   | { type: 'tones.set'; tones: ToneWatch | undefined }
@@ -188,6 +198,8 @@ export type ChannelEvent =
   | CrashReport
   /** The leg was told to hang up and has not ended synchronously. */
   | { type: 'leg.lingers' }
+  /** Its longest time is over. */
+  | { type: 'timeLimit.over' }
   /** Nothing is left to do with the channel. */
   | { type: 'finish'; cause: number; by?: EndedBy };
 

@@ -47,6 +47,8 @@ const setConnected = assign(({ context, event }) => ({
 
 const countTone = assign(({ context, event }) => withTone(context, eventOf(event, 'leg.toneDetected')));
 
+const setTimeLimit = assign(({ event }) => ({ timeLimit: eventOf(event, 'timeLimit.set').limit }));
+
 const variableChanged = emit(({ event }) => {
   const { name, value } = eventOf(event, 'variable.set');
   return { type: 'ChannelVarset', variable: name, value: value ?? '' };
@@ -94,6 +96,25 @@ export const channelMachine = channel.createMachine({
       actions: assign(({ event }) => ({ cause: eventOf(event, 'cause.set').cause })),
     },
     'tenantId.set': { actions: assign(({ event }) => ({ tenantId: eventOf(event, 'tenantId.set').tenantId })) },
+    'musicClass.set': { actions: assign(({ event }) => ({ musicClass: eventOf(event, 'musicClass.set').musicClass })) },
+    'peerAccount.set': {
+      actions: assign(({ event }) => ({ peerAccount: eventOf(event, 'peerAccount.set').peerAccount })),
+    },
+    'timeLimit.set': [
+      {
+        guard: 'limitsTime',
+        actions: [
+          setTimeLimit,
+          channel.cancel('timeLimit'),
+          channel.raise({ type: 'timeLimit.over' }, { id: 'timeLimit', delay: 'timeLimit' }),
+        ],
+      },
+      { actions: [setTimeLimit, channel.cancel('timeLimit')] },
+    ],
+    'timeLimit.over': {
+      guard: 'isNotEnding',
+      actions: [assign({ timeLimit: undefined }), 'endOvertime'],
+    },
     'holdIntercept.set': {
       actions: assign(({ event }) => ({ interceptsHold: eventOf(event, 'holdIntercept.set').on })),
     },

@@ -92,7 +92,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
   const { from, startedAt, answeredAt } = leg;
   const durationMs = at - startedAt;
   const billableMs = answeredAt === undefined ? 0 : at - answeredAt;
-  const peers = ownText(last.variables, 'BRIDGEPEER').split(',').filter(Boolean);
+  const { peers = [] } = leg;
   const traceparent = traceparentOf(leg.channel);
   const record: CallDetailRecord = {
     id: '',

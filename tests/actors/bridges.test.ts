@@ -34,6 +34,9 @@ function brief(event: AriEvent): string {
   return `${event.type}${about} ${id}[${channels.join()}]`;
 }
 
+/** Who leaves, or is left alone, has no peers. */
+const forgets = (id: string): string[] => [`ChannelVarset BRIDGEPEER= ${id}`, `ChannelVarset BRIDGEPVTCALLID= ${id}`];
+
 const enter = (world: CallControl, bridge: string, ...channel: string[]) =>
   world.bridgeOperations.addChannel(bridge, { channel });
 
@@ -54,7 +57,7 @@ test('channels enter and leave, and their application hears of it without asking
   assert.equal([...w.meeting.mix('b1').sessions.keys()], ['a', 'b']);
   assert.equal(w.applications.get('app').bridge_ids, ['b1']);
   w.bridgeOperations.removeChannel('b1', { channel: ['a'] });
-  assert.equal(w.said(), ['ChannelLeftBridge a b1[b]']);
+  assert.equal(w.said(), [...forgets('a'), 'ChannelLeftBridge a b1[b]', ...forgets('b')]);
   w.bridgeOperations.removeChannel('b1', { channel: ['b'] });
   assert.equal(w.said(), ['ChannelLeftBridge b b1[]']);
   assert.equal(w.applications.get('app').bridge_ids, []);
@@ -113,18 +116,36 @@ test('each channel names its peers, and of one peer its call', async () => {
     ],
   );
   w.bridgeOperations.removeChannel('b1', { channel: ['b'] });
-  assert.equal(
-    [peers('a'), peers('c')],
-    [
-      [names[2], 'call-1'],
-      [names[0], 'call-1'],
-    ],
-  );
+  const none = [undefined, undefined];
+  assert.equal([peers('a'), peers('b'), peers('c')], [[names[2], 'call-1'], none, [names[0], 'call-1']]);
   w.bridgeOperations.removeChannel('b1', { channel: ['c'] });
-  assert.equal(peers('a'), [names[2], 'call-1'], 'who is left alone keeps what it had');
+  assert.equal([peers('a'), peers('c')], [none, none]);
+  enter(w, 'b1', 'b');
   w.bridgeOperations.create({ bridgeId: 'wait', type: 'holding' });
   enter(w, 'wait', 'a');
   assert.equal(peers('a'), [undefined, undefined]);
+});
+
+test('two members know the account of each other', async () => {
+  const w = await world();
+  const set = (id: string, account: string) =>
+    w.operations.setVariable(id, { variable: 'CHANNEL(accountcode)', value: account });
+  const peer = (id: string) => w.operations.getVariable(id, { variable: 'CHANNEL(peeraccount)' }).value;
+  set('a', 'sales');
+  set('b', 'support');
+  w.bridgeOperations.create({ bridgeId: 'b1' });
+  enter(w, 'b1', 'a', 'b');
+  assert.equal([peer('a'), peer('b')], ['support', 'sales']);
+});
+
+test('a channel hears music of its own class, whichever is asked for', async () => {
+  const w = await world();
+  const leg = w.channels.get('a').leg as FakeLeg;
+  const music = () => leg.media.calls.filter((call) => call.startsWith('music'));
+  w.operations.setVariable('a', { variable: 'CHANNEL(musicclass)', value: 'jazz' });
+  w.operations.startMoh('a', { mohClass: 'rock' });
+  w.operations.stopMoh('a');
+  assert.equal(music(), ['music jazz', 'music off']);
 });
 
 test('no more than ten peers are named', async () => {
@@ -156,7 +177,7 @@ test('members of a bridge that is destroyed leave without hearing of each other'
   w.bridgeOperations.destroy('b1');
   assert.equal(
     w.said().map((line) => line.split(' ')[0]),
-    ids.map(() => 'ChannelLeftBridge'),
+    ids.flatMap(() => ['ChannelVarset', 'ChannelLeftBridge']),
   );
 });
 
@@ -268,7 +289,13 @@ test('who hangs up leaves its bridge before its application', async () => {
   enter(w, 'b1', 'a', 'b');
   w.clear();
   w.operations.hangup('a', {});
-  assert.equal(w.said(), ['ChannelHangupRequest 16 soft a', 'ChannelLeftBridge a b1[b]', 'StasisEnd a']);
+  assert.equal(w.said(), [
+    'ChannelHangupRequest 16 soft a',
+    ...forgets('a'),
+    'ChannelLeftBridge a b1[b]',
+    ...forgets('b'),
+    'StasisEnd a',
+  ]);
   assert.equal(w.bridgeOperations.get('b1').channels, ['b']);
 });
 
@@ -301,12 +328,9 @@ test('a bridge that is destroyed lets everyone leave, and they stay in their app
   all.events.splice(0);
   w.clear();
   w.bridgeOperations.destroy('b1');
-  assert.equal(w.said(), ['ChannelLeftBridge a b1[b]', 'ChannelLeftBridge b b1[]']);
-  assert.equal(all.events.map(brief), [
-    'ChannelLeftBridge a b1[b]',
-    'ChannelLeftBridge b b1[]',
-    'BridgeDestroyed b1[]',
-  ]);
+  const left = [...forgets('a'), 'ChannelLeftBridge a b1[b]', ...forgets('b'), 'ChannelLeftBridge b b1[]'];
+  assert.equal(w.said(), left);
+  assert.equal(all.events.map(brief), [...left, 'BridgeDestroyed b1[]']);
   assert.equal(
     refusal(() => w.bridgeOperations.get('b1')),
     [404, 'Bridge not found'],
@@ -596,7 +620,10 @@ test('a bridge that crashes tells its end, and its members stay', async () => {
   const bridge = w.bridges.find('b1')!;
   // Something that no chart foresees.
   bridge.actor.send({ type: 'enter' } as never);
-  assert.equal(events.map(brief), ['ChannelLeftBridge a b1[b]', 'ChannelLeftBridge b b1[]', 'BridgeDestroyed b1[]']);
+  assert.equal(
+    events.map(brief).filter((line) => !line.startsWith('ChannelVarset')),
+    ['ChannelLeftBridge a b1[b]', 'ChannelLeftBridge b b1[]', 'BridgeDestroyed b1[]'],
+  );
   assert.is(w.bridges.size, 0);
   assert.is(snapshotOf(w.channels.get('a')).context.bridgeId, undefined);
   w.bridgeOperations.create({ bridgeId: 'b1' });
@@ -610,7 +637,7 @@ test('a channel that crashes leaves its bridge', async () => {
   enter(w, 'b1', 'a', 'b');
   w.clear();
   w.channels.get('a').actor.send({ type: 'variable.set' } as never);
-  assert.equal(w.said(), ['ChannelLeftBridge a b1[b]', 'StasisEnd a']);
+  assert.equal(w.said(), ['ChannelLeftBridge a b1[b]', ...forgets('b'), 'StasisEnd a']);
   assert.equal(w.bridgeOperations.get('b1').channels, ['b']);
 });
 

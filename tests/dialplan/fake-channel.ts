@@ -36,6 +36,9 @@ export class FakeChannel implements DialplanChannel {
   language = 'en';
   accountCode = '';
   tenantId = '';
+  musicClass = '';
+  peerAccount = '';
+  limitMs: number | undefined;
   cause = 0;
   up = false;
   /** Whether `answer` brings the channel up at once. */
@@ -227,6 +230,21 @@ export class FakeChannel implements DialplanChannel {
   }
   handleTransfers(handling: string): void {
     this.calls.push(`handleTransfers ${handling}`);
+  }
+  setMusicClass(musicClass: string): void {
+    this.musicClass = musicClass;
+  }
+  setPeerAccount(peerAccount: string): void {
+    this.peerAccount = peerAccount;
+  }
+  timeLeft(): number | undefined {
+    return this.limitMs;
+  }
+  limitTime(ms: number | undefined): void {
+    this.limitMs = ms;
+  }
+  variableNames(): readonly string[] {
+    return [...this.variables.keys()];
   }
   interceptHold(on: boolean): void {
     this.calls.push(`interceptHold ${on}`);

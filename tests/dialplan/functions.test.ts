@@ -126,6 +126,11 @@ for (const [expression, value] of [
   ['URIDECODE(a%20b)', 'a b'],
   ['TIMEOUT(Digit)', '5'],
   ['TIMEOUT(response)', '10'],
+  ['TIMEOUT(absolute)', '0'],
+  ['CHANNEL(musicclass)', ''],
+  ['CHANNEL(peeraccount)', ''],
+  ['HASH(menu,1)', ''],
+  ['HASHKEYS(menu)', ''],
   ['LOCAL(nothing)', ''],
   ['QUOTE(a"b\\c,d)', '"a\\"b\\\\c,d"'],
 ] as const)
@@ -159,7 +164,8 @@ for (const [expression, reason] of [
   ['MATH(1/0)', 'failed'],
   ['MATH(1+1+1)', 'failed'],
   ['URIDECODE(%)', 'failed'],
-  ['TIMEOUT(absolute)', 'failed'],
+  ['TIMEOUT(always)', 'failed'],
+  ['HASH(menu)', 'failed'],
 ] as const)
   test(`${expression} read is a typed failure: ${reason}`, () => {
     const result = readFunction(channelWithEverything(), expression, values);
@@ -244,7 +250,37 @@ test('writing CHANNEL sets language and account code and nothing else', () => {
   assert.is(writeFunction(channel, 'CHANNEL(language)', 'de').ok, true);
   assert.is(writeFunction(channel, 'CHANNEL(accountcode)', 'sales').ok, true);
   assert.is(writeFunction(channel, 'CHANNEL(state)', 'Up').ok, false);
-  assert.equal([channel.language, channel.accountCode], ['de', 'sales']);
+  assert.is(writeFunction(channel, 'CHANNEL(peeraccount)', 'support').ok, true);
+  assert.is(writeFunction(channel, 'CHANNEL(musicclass)', 'jazz').ok, true);
+  const { language, accountCode, peerAccount, musicClass } = channel;
+  assert.equal([language, accountCode, peerAccount, musicClass], ['de', 'sales', 'support', 'jazz']);
+});
+
+test('HASH keeps items by key, and HASHKEYS lists their keys, the latest first', () => {
+  const channel = new FakeChannel();
+  for (const [item, value] of [
+    ['HASH(menu,1)', 'sales'],
+    ['HASH(menu,2)', 'support'],
+    ['HASH(menus,3)', 'other'],
+  ] as const)
+    assert.equal(writeFunction(channel, item, value), { ok: true });
+  const read = (text: string) => readFunction(channel, text, values);
+  assert.equal(read('HASHKEYS(menu)'), { ok: true, value: '2,1' });
+  assert.equal(read('HASH(menu,2)'), { ok: true, value: 'support' });
+  assert.equal(read('HASH(menu,3)'), { ok: true, value: '' });
+  channel.most = channel.variables.size;
+  for (const item of ['HASH(menu,9)', 'HASH(menu)', 'HASH(,1)', 'HASHKEYS(menu)'])
+    assert.is(writeFunction(channel, item, 'x').ok, false, item);
+});
+
+test('TIMEOUT(absolute) limits the time of a channel, and 0 removes the limit', () => {
+  const channel = new FakeChannel();
+  const set = (value: string) => writeFunction(channel, 'TIMEOUT(absolute)', value).ok;
+  assert.equal([set(' 1.5 '), channel.limitMs], [true, 1_500]);
+  assert.equal(readFunction(channel, 'TIMEOUT(absolute)', values), { ok: true, value: '1.5' });
+  for (const value of ['soon', '-1', '', '2147484']) assert.is(set(value), false, value);
+  assert.is(channel.limitMs, 1_500);
+  assert.equal([set('0'), channel.limitMs], [true, undefined]);
 });
 
 test('with i a change of CONNECTEDLINE is kept from the far side', () => {

@@ -162,11 +162,10 @@ importing('a line that registers: its objects are one endpoint, its calls are as
       ],
     },
     closed: { s: ['Stasis(mailbox,${DIALSTATUS})', 'Hangup()'] },
-    internal: { '_0X.': ['NoOp', 'Dial(PJSIP/${EXTEN:1}@provider,60,TS(3600))'] },
+    internal: { '_0X.': ['Set(TIMEOUT(absolute)=3600)', 'Dial(PJSIP/${EXTEN:1}@provider,60,TS(3600))'] },
   });
   assert.equal(linesUnder(report, 'Not supported'), [
     'extensions.conf:4: option k of Dial (parking by keys: there are no parking lots; let an application park calls in a holding bridge) is dropped',
-    'extensions.conf:15: TIMEOUT(absolute) is dropped; use S(seconds) of Dial',
   ]);
 });
 

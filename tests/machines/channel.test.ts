@@ -345,6 +345,11 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'accountCode.set', accountCode: '7' },
       { type: 'cause.set', cause: 17 },
       { type: 'tenantId.set', tenantId: 't' },
+      { type: 'musicClass.set', musicClass: 'jazz' },
+      { type: 'peerAccount.set', peerAccount: '8' },
+      { type: 'timeLimit.set', limit: { ms: 1_000, at: 2_000 } },
+      { type: 'timeLimit.set', limit: undefined },
+      { type: 'timeLimit.over' },
       { type: 'holdIntercept.set', on: true },
       { type: 'transferHandling.set', handling: 'client' },
       {
@@ -395,6 +400,20 @@ chart('a channel begins a call of its own unless it was made for one; it is told
   const there = after(attached, { type: 'bridge.entered', bridgeId: 'b1' });
   assert.is(channelState(there.snapshot), 'Up');
   assert.equal([there.snapshot.context.linked.id, there.snapshot.context.bridgeId], ['c0', 'b1']);
+});
+
+chart('a channel whose time is over goes on or ends, unless it is ending', () => {
+  const limit = { ms: 5_000, at: 6_000 };
+  const over = { type: 'timeLimit.over' } as const;
+  const effects = (...events: ChannelEvent[]) =>
+    after(outbound, { type: 'timeLimit.set', limit }, ...events).told.filter(
+      (each) => each !== undefined && 'effect' in each,
+    );
+  assert.equal(after(outbound, { type: 'timeLimit.set', limit }).snapshot.context.timeLimit, limit);
+  assert.equal(effects(over), [{ effect: 'endOvertime' }]);
+  assert.is(after(outbound, { type: 'timeLimit.set', limit }, over).snapshot.context.timeLimit, undefined);
+  assert.equal(effects(hangup, over), []);
+  assert.is(after(outbound, hangup, { type: 'timeLimit.set', limit }, over).snapshot.context.timeLimit, limit);
 });
 
 chart('a forwarded call goes on by another channel where that is wanted, which is told before it ends', () => {

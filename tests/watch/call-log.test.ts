@@ -184,7 +184,10 @@ log('unknown functions and invalid arguments in requests are logged with their c
       [
         ['there is no function NOSUCH', channel?.id],
         ['there is no function NOSUCH', channel?.id],
-        ['CHANNEL(nothing) cannot be written so: the items are language, accountcode and tenantid', channel?.id],
+        [
+          'CHANNEL(nothing) cannot be written so: the items are language, accountcode, peeraccount, musicclass and tenantid',
+          channel?.id,
+        ],
         ['there is no function NOSUCH', undefined],
         ['there is no function NOSUCH', undefined],
         ['there is no function NOSUCH', 'c2'],

@@ -163,10 +163,6 @@ function tellFunctions(data: string, place: Place, { functions, report }: Vocabu
 
 function translateSet(data: string, place: Place, { functions, report }: Vocabulary): string {
   const [, name] = /^([A-Za-z_]\w*)\(/.exec(data.trim()) ?? [];
-  if (/^TIMEOUT\(\s?absolute\s?\)/i.test(data.trim())) {
-    report.missing(place, 'TIMEOUT(absolute) is dropped; use S(seconds) of Dial');
-    return 'NoOp';
-  }
   if (name === undefined || functions.has(name.toUpperCase())) return `Set(${data})`;
   report.missing(place, `the function ${name} cannot be written; dropped`);
   return 'NoOp';
