@@ -130,7 +130,7 @@ export const channel = setup({
   delays: {
     dialTimeout: ({ context }) => context.dialTimeoutMs,
     hangupTimeout: 5_000,
-    timeLimit: ({ context }) => context.timeLimit?.ms ?? 0,
+    timeLimit: ({ context }) => context.timeLimit!.ms,
     /** When this turn of the event loop is over: behind the answer to the request that is being carried out. */
     soon: 0,
   },

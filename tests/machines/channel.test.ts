@@ -2,6 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { initialTransition, transition } from 'xstate';
 import {
+  type ChannelContext,
   type ChannelEvent,
   type ChannelInput,
   type ChannelSnapshot,
@@ -400,6 +401,19 @@ chart('a channel begins a call of its own unless it was made for one; it is told
   const there = after(attached, { type: 'bridge.entered', bridgeId: 'b1' });
   assert.is(channelState(there.snapshot), 'Up');
   assert.equal([there.snapshot.context.linked.id, there.snapshot.context.bridgeId], ['c0', 'b1']);
+});
+
+chart('a limit of time replaces the one before, and none ends it', () => {
+  const { snapshot } = after(outbound);
+  const timers = (limit: ChannelContext['timeLimit']) => {
+    const [, actions] = transition(channelMachine, snapshot, { type: 'timeLimit.set', limit });
+    const planned = actions as unknown as { type: string; params: { delay?: number; sendId?: string } }[];
+    return planned
+      .filter(({ type }) => type === 'xstate.raise' || type === 'xstate.cancel')
+      .map(({ params }) => params.delay ?? params.sendId);
+  };
+  assert.equal(timers({ ms: 5_000, at: 6_000 }), ['timeLimit', 5_000]);
+  assert.equal(timers(undefined), ['timeLimit']);
 });
 
 chart('a channel whose time is over goes on or ends, unless it is ending', () => {
