@@ -104,6 +104,12 @@ function turnLinks(bridge: BridgeEntry): void {
   for (const [session, node] of bridge.links) bridge.mix.change(session, linkMember(bridge, node));
 }
 
+/** A member is about to leave: it has no peers any more. */
+function forgetOthers(channels: Pick<Channels, 'tell'>, { stays }: BridgeEntry, channelId: string): void {
+  const stay = stays.get(channelId);
+  if (stay) forgetPeers([new MetChannel(channels, stay.channel)]);
+}
+
 /** The members meet, after one entered or left. Those of a part meet at the node of its bridge. */
 function gather(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, newcomer?: string): void {
   if (isPart(bridge)) return;
@@ -166,8 +172,7 @@ export function createBridgeMembers(options: BridgeMembersOptions) {
 
   /** A member leaves. It forgets its peers, and its video ends first. */
   const letGo = (bridge: BridgeEntry, channelId: string): void => {
-    const stay = bridge.stays.get(channelId);
-    if (stay) forgetPeers([new MetChannel(channels, stay.channel)]);
+    forgetOthers(channels, bridge, channelId);
     videos.told(bridge.id, { type: 'member.leaving', channelId });
     bridge.actor.send({ type: 'leave', channelId });
   };

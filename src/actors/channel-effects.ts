@@ -325,11 +325,13 @@ function runDialplan(
     if (run.aborted) return;
     if (outcome.type === 'stasis')
       deliver(entry, { type: 'enter', app: outcome.app, args: outcome.args, resume: outcome.next });
-    else if (outcome.type !== 'aborted')
+    else if (outcome.type !== 'aborted') {
+      if (outcome.type === 'hangup') deliver(entry, { type: 'hangupSource.set', source: 'dialplan/builtin' });
       deliver(entry, {
         type: 'dialplan.ended',
         cause: outcome.type === 'hangup' ? outcome.cause : causeAtEnd(entry),
       });
+    }
     if (entry.run === run) entry.run = undefined;
   });
 }

@@ -256,6 +256,11 @@ class ChannelDialplan implements DialplanChannel {
     this.#tell({ type: 'musicClass.set', musicClass });
   }
 
+  get hangupSource(): string {
+    const { hangupSource, endedBy, name } = this.#context;
+    return hangupSource ?? (endedBy === 'farSide' ? name : '');
+  }
+
   get peerAccount(): string {
     return this.#context.peerAccount ?? '';
   }

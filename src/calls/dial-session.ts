@@ -349,6 +349,11 @@ export class DialSession implements Session, Ongoing<DialResult> {
 
   /** After the leaving party's own events: its end precedes the other's. */
   #tellParted(): void {
+    const { channels } = this.#options;
+    const peer = channels.find(this.actor.getSnapshot().context.peer?.channelId ?? '');
+    const { endedBy, name: source } = peer ? snapshotOf(peer).context : {};
+    if (source !== undefined && endedBy === 'farSide')
+      channels.tell(this.#caller, { type: 'hangupSource.set', source });
     void Promise.resolve().then(() => {
       const hungUp = isEnding(snapshotOf(this.#caller));
       this.#send({ type: 'party.left', at: this.#now(), hungUp });

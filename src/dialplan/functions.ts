@@ -193,6 +193,7 @@ const channelItems: Readonly<Record<string, (channel: DialplanChannel) => string
   language: (channel) => channel.channel().language,
   accountcode: (channel) => channel.channel().accountcode,
   tenantid: (channel) => channel.channel().tenantid ?? '',
+  hangupsource: ({ hangupSource }) => hangupSource,
   musicclass: ({ musicClass }) => musicClass,
   peeraccount: ({ peerAccount }) => peerAccount,
   channeltype: (channel) => channel.technology,

@@ -157,6 +157,11 @@ export interface DialplanChannel {
   /** Class of the music that it hears, whichever is asked for; '' when none is set. */
   readonly musicClass: string;
   setMusicClass(musicClass: string): void;
+  /**
+   * The name of what ended the call: this channel where its far side hung up, the party that a Dial reached,
+   * `dialplan/builtin` for Hangup; '' otherwise.
+   */
+  readonly hangupSource: string;
   /** Account code of the channel that it is, or was last, connected to; '' when there is none. */
   readonly peerAccount: string;
   setPeerAccount(peerAccount: string): void;

@@ -136,6 +136,8 @@ export const ChannelContext = extended(ChannelInput, {
   timeLimit: maybe(object({ ms: number, at: number })),
   /** Class of the music that it hears, whichever is asked for (CHANNEL(musicclass)). */
   musicClass: maybe(text),
+  /** The name of what ended its call: a channel, or a part of the dialplan; the first that is named stays. */
+  hangupSource: maybe(text),
   /** Account code of the channel that it is, or was last, connected to. */
   peerAccount: maybe(text),
 });
@@ -166,6 +168,7 @@ export type ChannelCommand =
   | { type: 'tenantId.set'; tenantId: string }
   | { type: 'musicClass.set'; musicClass: string }
   | { type: 'peerAccount.set'; peerAccount: string }
+  | { type: 'hangupSource.set'; source: string }
   /** Limits its time from now on; undefined: it has no limit. */
   | { type: 'timeLimit.set'; limit: { ms: number; at: number } | undefined }
   | { type: 'holdIntercept.set'; on: boolean }

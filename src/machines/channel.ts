@@ -100,6 +100,11 @@ export const channelMachine = channel.createMachine({
     'peerAccount.set': {
       actions: assign(({ event }) => ({ peerAccount: eventOf(event, 'peerAccount.set').peerAccount })),
     },
+    'hangupSource.set': {
+      actions: assign(({ context, event }) => ({
+        hangupSource: context.hangupSource ?? eventOf(event, 'hangupSource.set').source,
+      })),
+    },
     'timeLimit.set': [
       {
         guard: 'limitsTime',

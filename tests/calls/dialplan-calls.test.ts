@@ -76,6 +76,31 @@ test('Dial rings, answers and joins; when one goes, the other is hung up', async
   assert.equal([w.channels.size, w.bridges.size], [0, 0]);
 });
 
+test('the source of a hang-up is the called party, the channel itself, or Hangup', async () => {
+  const w = world({
+    '202': ['Dial(Fake/bob,20,g)', 'Set(AFTER=${CHANNEL(hangupsource)})', 'Wait(60)'],
+    '203': ['Answer', 'Hangup'],
+    h: ['Set(OVER=${CHANNEL(hangupsource)})'],
+  });
+  const over = () => w.said().filter((line) => line.startsWith('ChannelVarset OVER='));
+  w.incoming('a', '202');
+  const [bob = ''] = w.called();
+  const { name } = w.operations.get(bob);
+  w.report(bob, { type: 'leg.answered' });
+  await settled();
+  w.report(bob, { type: 'leg.hungUp', cause: 16 });
+  await settled();
+  assert.is(w.variables('a')['AFTER'], name);
+  w.said();
+  const leg = w.incoming('c');
+  const own = w.operations.get('c').name;
+  leg.report({ type: 'leg.hungUp', cause: 16 });
+  assert.equal(over(), [`ChannelVarset OVER=${own} c`]);
+  w.incoming('d', '203');
+  await settled();
+  assert.equal(over(), ['ChannelVarset OVER=dialplan/builtin d']);
+});
+
 /** Who hears whom before the answer, by the ids of channels; `closed` where nobody does any more. */
 const earlyAudio = (w: ReturnType<typeof world>): string[] =>
   w.meeting.mixes

@@ -38,6 +38,7 @@ export class FakeChannel implements DialplanChannel {
   tenantId = '';
   musicClass = '';
   peerAccount = '';
+  hangupSource = '';
   limitMs: number | undefined;
   cause = 0;
   up = false;

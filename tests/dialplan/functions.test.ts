@@ -128,6 +128,7 @@ for (const [expression, value] of [
   ['TIMEOUT(response)', '10'],
   ['TIMEOUT(absolute)', '0'],
   ['CHANNEL(musicclass)', ''],
+  ['CHANNEL(hangupsource)', ''],
   ['CHANNEL(peeraccount)', ''],
   ['HASH(menu,1)', ''],
   ['HASHKEYS(menu)', ''],

@@ -348,6 +348,7 @@ chart('every state is reached and every transition taken by paths made from the 
       { type: 'tenantId.set', tenantId: 't' },
       { type: 'musicClass.set', musicClass: 'jazz' },
       { type: 'peerAccount.set', peerAccount: '8' },
+      { type: 'hangupSource.set', source: 'dialplan/builtin' },
       { type: 'timeLimit.set', limit: { ms: 1_000, at: 2_000 } },
       { type: 'timeLimit.set', limit: undefined },
       { type: 'timeLimit.over' },
@@ -401,6 +402,12 @@ chart('a channel begins a call of its own unless it was made for one; it is told
   const there = after(attached, { type: 'bridge.entered', bridgeId: 'b1' });
   assert.is(channelState(there.snapshot), 'Up');
   assert.equal([there.snapshot.context.linked.id, there.snapshot.context.bridgeId], ['c0', 'b1']);
+});
+
+chart('the first that is named as the source of the hang-up stays', () => {
+  const named = (source: string) => ({ type: 'hangupSource.set', source }) as const;
+  const { snapshot } = after(incoming, named('PJSIP/bob-1'), named('dialplan/builtin'));
+  assert.is(snapshot.context.hangupSource, 'PJSIP/bob-1');
 });
 
 chart('a limit of time replaces the one before, and none ends it', () => {

@@ -209,6 +209,7 @@ export const chartSamples: readonly ChartSamples[] = [
       { type: 'tenantId.set', tenantId: 't' },
       { type: 'musicClass.set', musicClass: 'jazz' },
       { type: 'peerAccount.set', peerAccount: '8' },
+      { type: 'hangupSource.set', source: 'dialplan/builtin' },
       { type: 'timeLimit.set', limit: { ms: 1_000, at: 2_000 } },
       { type: 'timeLimit.set', limit: undefined },
       { type: 'timeLimit.over' },

@@ -1,5 +1,6 @@
 import type { SipRequest } from '../../sip/message/message.ts';
-import { formatUri } from '../../sip/message/uri.ts';
+import { quote } from '../../sip/message/scan.ts';
+import { formatUri, type Uri } from '../../sip/message/uri.ts';
 import type { OutgoingMessage } from '../../telephony/messages.ts';
 import type { EndpointConfig } from './config.ts';
 import { digestClient, senderAddress } from './identity.ts';
@@ -49,13 +50,19 @@ export async function sendMessage(
   });
 }
 
+/** A URI as it stands in From and To (RFC 3261 19.1.1): without a port. */
+const withoutPort = (uri: Uri): string =>
+  formatUri(uri.scheme === 'sip' || uri.scheme === 'sips' ? { ...uri, port: undefined } : uri);
+
 /** Hands a MESSAGE to the listener. @returns the status to answer with. */
 export function receiveMessage(services: Services, endpoint: EndpointConfig, request: SipRequest): number {
   if (!request.contentType?.startsWith('text/')) return 415;
+  const { displayName } = request.from;
   const own = request.headers().filter(([name]) => /^x-/i.test(name));
   services.messageReceived({
-    from: formatUri(request.from.uri),
-    to: formatUri(request.to.uri),
+    // Both as Asterisk writes them, whose scripts compare them.
+    from: `${displayName ? `${quote(displayName)} ` : ''}<${withoutPort(request.from.uri)}>`,
+    to: withoutPort(request.to.uri).replace(/^sips?:/, 'pjsip:'),
     body: request.bodyText,
     contentType: request.contentType,
     endpoint: endpoint.name,

@@ -51,9 +51,12 @@ export function createReferrals(services: Services): Referrals {
     const { endpoint } = resolved;
     const destination = await firstPlace(resolved);
     const peer = destination.target ?? { protocol: 'udp', address: '127.0.0.1', port: 5060 };
-    const uri = request.toSelf
-      ? `sip:${resourceOf(request.referTo)}@${localHost(services, peer)}`
-      : await transferTarget(services, resourceOf(request.referTo), peer);
+    const target = resourceOf(request.referTo);
+    // A whole URI names its host itself.
+    const uri =
+      request.toSelf && !target.includes('@')
+        ? `sip:${target}@${localHost(services, peer)}`
+        : await transferTarget(services, target, peer);
     if (uri === undefined) throw new DriverError('resource', `"${request.referTo}" cannot be called`);
     const headers = createRequestHeaders();
     for (const [name, value] of Object.entries(request.variables ?? {})) headers.add(name, value);

@@ -327,14 +327,45 @@ features('text messages go both ways', async () => {
   });
   assert.equal(callee.messages, [
     {
-      from: 'sip:carol@192.0.2.5',
-      to: callee.uri,
+      from: '<sip:carol@192.0.2.5>',
+      to: callee.uri.replace(/^sip:(.*):\d+$/, 'pjsip:$1'),
       body: 'grüße',
       contentType: 'text/plain',
       endpoint: 'anybody',
       headers: { 'X-Mood': 'fine' },
     },
   ]);
+});
+
+features('only a target without a host is referred to at this server, where that is asked for', async () => {
+  const callee = await taker();
+  const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] } });
+  const seen: (string | undefined)[] = [];
+  refersTo(callee, (request, transaction) => {
+    seen.push(request.header('Refer-To'));
+    transaction.reply(202);
+    void notify(callee, transaction, 'SIP/2.0 200 OK', 1);
+  });
+  let over = 0;
+  const progress = (): void => {
+    over += 1;
+    caller.facts.changed();
+  };
+  for (const referTo of ['sip:bob@192.0.2.1', 'pjsip:bob'])
+    await caller.driver.refer({ to: 'pjsip:trunk', referTo, toSelf: true, progress });
+  await caller.facts.until(() => over === 2, 'the ends of both referrals');
+  assert.equal(
+    seen.map((each) => each?.replace(/:\d+>/, '>')),
+    ['<sip:bob@192.0.2.1>', '<sip:bob@127.0.0.1>'],
+  );
+});
+
+features('the sender of a text message has its name before its URI', async () => {
+  const callee = await taker();
+  const caller = await phone({ config: { endpoints: [trunkTo(callee.uri)] } });
+  const from = '"Carol, \\"sales\\"" <sip:carol@192.0.2.5>';
+  await caller.driver.sendMessage({ from: from.replace('>', ':5080>'), to: 'pjsip:trunk', body: 'x' });
+  assert.is(callee.messages[0]?.from, from);
 });
 
 features('a message to nobody, or refused, is an error', async () => {
