@@ -40,13 +40,13 @@ export function askedEvent(
   return {
     type: 'ChannelTransfer',
     refer_to: {
-      requested_destination:
-        protocolId === undefined
-          ? { destination: extension }
-          : {
-              protocol_id: protocolId,
-              additional_protocol_params: [parameter('to-tag', localTag ?? ''), parameter('from-tag', remoteTag ?? '')],
-            },
+      requested_destination: {
+        ...(extension !== '' && { destination: extension }),
+        ...(protocolId !== undefined && {
+          protocol_id: protocolId,
+          additional_protocol_params: [parameter('from', remoteTag ?? ''), parameter('to', localTag ?? '')],
+        }),
+      },
       ...(to && { destination_channel: to.channel, ...withBridge(to) }),
     },
     referred_by: { source_channel: by.channel, ...withBridge(by) },

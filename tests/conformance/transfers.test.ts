@@ -295,10 +295,11 @@ test('ChannelTransfer of an attended transfer names the other call, and who is i
     ...stamped,
     refer_to: {
       requested_destination: {
+        destination: 'wait',
         protocol_id: callId,
         additional_protocol_params: [
-          { parameter_name: 'to-tag', parameter_value: theirTag },
-          { parameter_name: 'from-tag', parameter_value: ownTag },
+          { parameter_name: 'from', parameter_value: ownTag },
+          { parameter_name: 'to', parameter_value: theirTag },
         ],
       },
       destination_channel: 'consults',
