@@ -71,6 +71,12 @@ export type BridgesBeyond = {
   prepare(bridge: BridgeEntry, node: string, channelIds: readonly string[]): Promise<void>;
   /** Adds channels of another node that was prepared. @throws (rejects) AriError */
   enter(bridge: BridgeEntry, node: string, channelIds: readonly string[], entry: Entry): Promise<void>;
+  /**
+   * Takes an answered channel of another node out of its call there, which may be a Dial, and adds it.
+   * @param how as what it enters, and the application that it enters unless it is in one
+   * @throws (rejects) AriError
+   */
+  bring(bridge: BridgeEntry, node: string, channelId: string, how: { entry: Entry; app?: string }): Promise<void>;
   /** Lets channels of other nodes out. @throws (rejects) AriError; then they may be in it still */
   leave(bridge: BridgeEntry, channelIds: readonly string[]): Promise<void>;
 };
@@ -190,6 +196,14 @@ function createSpanningOperations(
       for (const [node, ids] of others) await beyond.enter(bridge, node, ids, entry);
     },
 
+    /** The party of another call, for a transfer. */
+    async bring(bridge: BridgeEntry, channelId: string, how: { entry: Entry; app?: string }) {
+      const [node = ''] = (await byNode([channelId])).keys();
+      requireSpanning(bridges.snapshot(bridge).context, channelId, node);
+      bridges.requireRoom(bridge, 1);
+      await beyond.bring(bridge, node, channelId, how);
+    },
+
     /** As `removeChannel`. */
     async remove(bridge: BridgeEntry, wanted: readonly string[], leave: (here: readonly string[]) => void) {
       const guests = new Map(wanted.flatMap((each) => guestNamed(bridge, each)));
@@ -236,6 +250,18 @@ function createMemberOperations(options: BridgeOperationsOptions, lookup: Lookup
         enterAll(same, here, entry);
         return entry;
       });
+    },
+
+    /**
+     * Adds the party of another call for a transfer, also to a bridge of the dialplan. One of another node may be in a Dial.
+     * @param app the application that it enters there, unless it is in one
+     * @throws (rejects) AriError
+     */
+    async bring(bridge: BridgeEntry, channelId: string, app: string | undefined): Promise<void> {
+      const entry = entryOf({}, bridges.snapshot(bridge).context.features);
+      if (spanning && !spanning.isHere(channelId))
+        return spanning.bring(bridge, channelId, { entry, ...(app !== undefined && { app }) });
+      enterAll(bridge, candidates([channelId]), entry);
     },
 
     removeChannel(id: string, request: { channel?: string[] | undefined }): void | Promise<void> {

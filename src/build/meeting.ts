@@ -57,7 +57,7 @@ export function buildMeeting(
     policy,
     beyond: cluster && {
       find: cluster.phones.call,
-      enter: async (bridge, channel) => bridgeOperations.addChannel(bridge, { channel: [channel] }),
+      enter: (bridge, channel, app) => bridgeOperations.bring(bridge, channel, app),
       end: (call) => void cluster.phones.endCall(call),
     },
   });
@@ -69,7 +69,7 @@ export function buildMeeting(
     variablesLimit: config.limits.channel_variables,
     beyond: bridgeLinks,
   });
-  bridgeLinks?.attach(bridgeOperations);
+  bridgeLinks?.attach({ ...bridgeOperations, ...swaps });
   const recordingOperations = createRecordingOperations({
     ...{ channels, facts, bridges, playbacks, recordings, policy },
   });

@@ -35,6 +35,20 @@ export interface Swaps {
    */
   replace(newcomer: ChannelEntry, old: ChannelEntry, leaving?: ChannelEntry): void;
   /**
+   * Keeps the others of a call together, also those of a Dial, while another node is asked for a party that takes the place
+   * of one of them.
+   * @returns a function that says whether it has come
+   */
+  expectInstead(old: ChannelEntry): (came: boolean) => void;
+  /**
+   * Takes an answered channel out of its call, which may be a Dial, for a bridge of another node. It ends when it leaves that
+   * bridge, unless an application controls it.
+   * @param part the members at this node of that bridge
+   * @param app the application that it enters, unless it is in one
+   * @throws AriError memberNotFound
+   */
+  detach(channelId: string, part: BridgeEntry, app: string | undefined): ChannelEntry;
+  /**
    * Puts a channel into a bridge in place of an absent one, which will not return.
    * @throws AriError bridgeFull; then nothing has changed.
    */
@@ -51,13 +65,104 @@ const isNobodys = ({ ownership, run }: ChannelEntry): boolean => {
 const isInDialplan = (channel: ChannelEntry): boolean =>
   lifeOf(snapshotOf(channel)) === 'up' && channel.ownership.getSnapshot().value === 'dialplan';
 
-/** Makes what knows where channels are. */
-export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptions): Swaps {
-  const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
-    const owner = ownership.getSnapshot();
-    return isControlled(owner) ? owner.context.app : undefined;
+/** The application in control of a channel. */
+const applicationOf = ({ ownership }: ChannelEntry): string | undefined => {
+  const owner = ownership.getSnapshot();
+  return isControlled(owner) ? owner.context.app : undefined;
+};
+
+/** The others in a channel's bridge. */
+const othersIn =
+  (bridges: Pick<Bridges, 'bridgeOf'>) =>
+  (channel: ChannelEntry): ChannelEntry[] => {
+    const bridge = bridges.bridgeOf(channel.id);
+    return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
   };
 
+/** Ends what transfers leave behind. */
+function createCare({ channels, bridges }: Pick<SwapsOptions, 'channels' | 'bridges'>) {
+  /** Channels that a transfer ends, which tells them how it went before, and those that wait for another party. */
+  const departing = new WeakSet<ChannelEntry>();
+
+  const endIfLeft = (channel: ChannelEntry | undefined): void => {
+    if (channel && isNobodys(channel) && !departing.has(channel) && !isEnding(snapshotOf(channel)))
+      channels.tell(channel, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
+  };
+
+  /** Hangs up channels without owner that leave a bridge of another node. */
+  const watchPart = (part: BridgeEntry): void => {
+    const unhear = bridges.facts.of(part.id, (fact) => {
+      if (fact.type === 'BridgeDestroyed') unhear();
+      if (fact.type !== 'ChannelLeftBridge') return;
+      const { channelId } = fact;
+      // It may be on its way to another bridge.
+      void Promise.resolve().then(() => bridges.bridgeOf(channelId) ?? endIfLeft(channels.find(channelId)));
+    });
+  };
+
+  /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
+  const watchOver = (bridge: BridgeEntry): void => {
+    // Only the node of the bridge knows who is in it.
+    if (isPart(bridge)) return void watchPart(bridge);
+    const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
+      const [last, ...others] = members;
+      if (others.length > 0) return;
+      if (last) endIfLeft(channels.find(last.channelId));
+      // The node of the last member ends its call.
+      if (last && (kind !== 'basic' || last.node === undefined)) return;
+      unwatch();
+      if (kind === 'basic' && bridges.find(bridge.id)) bridges.destroy(bridge);
+    });
+  };
+
+  return { departing, endIfLeft, watchPart, watchOver };
+}
+
+/** Parties that meet those of other nodes. */
+function createElsewhere(
+  { channels, bridges, dialSessions }: SwapsOptions,
+  { departing, endIfLeft, watchPart, watchOver }: ReturnType<typeof createCare>,
+): Pick<Swaps, 'expectInstead' | 'detach'> {
+  const living = livingIn(channels);
+  const othersWith = othersIn(bridges);
+  return {
+    expectInstead(old) {
+      const others = othersWith(old);
+      const bridge = bridges.bridgeOf(old.id);
+      dialSessions.depart(old);
+      dialSessions.absent(old.id, true);
+      for (const each of others) departing.add(each);
+      if (bridge) watchOver(bridge);
+      return (came) => {
+        for (const each of others) departing.delete(each);
+        if (came) for (const each of others) if (applicationOf(each) === undefined) stopDialplan(each);
+        dialSessions.absent(old.id, false);
+        const [last, ...more] = (bridge && bridges.snapshot(bridge).context.members) ?? [];
+        if (last && more.length === 0) endIfLeft(channels.find(last.channelId));
+      };
+    },
+
+    detach(channelId, part, app) {
+      const channel = living(channelId);
+      if (!channel || lifeOf(snapshotOf(channel)) !== 'up') throw new AriError('memberNotFound');
+      const from = bridges.bridgeOf(channelId);
+      dialSessions.depart(channel);
+      if (applicationOf(channel) === undefined) {
+        stopDialplan(channel);
+        if (app !== undefined) channels.tell(channel, { type: 'enter', app, args: [] });
+      }
+      if (from) watchOver(from);
+      watchPart(part);
+      return channel;
+    },
+  };
+}
+
+/** Makes what knows where channels are. */
+export function createSwaps(options: SwapsOptions): Swaps {
+  const { channels, bridges, dialSessions, log } = options;
+  const care = createCare(options);
+  const { departing, watchOver } = care;
   const memberOf = (bridge: BridgeEntry, { id }: ChannelEntry): BridgeMember | undefined =>
     bridges.snapshot(bridge).context.members.find(({ channelId }) => channelId === id);
 
@@ -92,31 +197,10 @@ export function createSwaps({ channels, bridges, dialSessions, log }: SwapsOptio
     });
   };
 
-  /** Channels that a transfer ends. It tells them how it went before. */
-  const departing = new WeakSet<ChannelEntry>();
-
-  /** Hangs up channels without owner that are left alone, and ends empty bridges of the dialplan. */
-  const watchOver = (bridge: BridgeEntry): void => {
-    // Only the node of the bridge knows who is in it.
-    if (isPart(bridge)) return;
-    const unwatch = hearBridge(bridges, bridge.id, ({ context: { members, class: kind } }) => {
-      const [last, ...others] = members;
-      if (others.length > 0) return;
-      const alone = last && channels.find(last.channelId);
-      if (alone && isNobodys(alone) && !departing.has(alone) && !isEnding(snapshotOf(alone)))
-        channels.tell(alone, { type: 'hangup', cause: Cause.normalClearing, by: 'server' });
-      if (last) return;
-      unwatch();
-      if (kind === 'basic' && bridges.find(bridge.id)) bridges.destroy(bridge);
-    });
-  };
-
   return {
+    ...createElsewhere(options, care),
     applicationOf,
-    othersWith(channel) {
-      const bridge = bridges.bridgeOf(channel.id);
-      return [...(bridge?.stays.values() ?? [])].map((stay) => stay.channel).filter((each) => each !== channel);
-    },
+    othersWith: othersIn(bridges),
     hasOthers(channel) {
       const bridge = bridges.bridgeOf(channel.id);
       return bridge !== undefined && (bridge.stays.size + bridge.guests.size > 1 || isPart(bridge));

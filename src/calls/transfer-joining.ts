@@ -1,7 +1,8 @@
 import { type BridgeEntry, isPart } from '../actors/bridge-entry.ts';
 import { ownCallPolicy } from '../actors/call-policy.ts';
-import { snapshotOf } from '../actors/channel-entry.ts';
+import { type ChannelEntry, snapshotOf } from '../actors/channel-entry.ts';
 import { namesCallElsewhere, type TransferContext, type TransferFact } from '../machines/transfer.ts';
+import type { CallSeen } from '../models/call-elsewhere.ts';
 import type { TransferResult } from '../models/transfer.ts';
 import { joinCalls } from './joining.ts';
 import { askedEvent, blindEvent, type Joining, joinedEvent, partyTopics } from './transfer-events.ts';
@@ -19,27 +20,38 @@ const publishMerged = (
   });
 
 /**
- * Joins the calls of a transferor whose second one is at another node of the cluster: its far side enters the bridge of
- * the first. Both far sides have to be in applications.
+ * Joins the calls of a transferor whose second one is at another node of the cluster, or the parties of both: the far side of
+ * the second enters the bridge of the first, which this node must have.
  */
 function createJoiningElsewhere(
-  { bridges, channels, log }: TransfersOptions,
-  { transfers, send }: TransferTable,
+  { bridges, channels, swaps, log }: TransfersOptions,
+  { transfers, send, callSeen, endCall, living }: TransferTable,
   beyond: CallsBeyond,
 ) {
-  /** Only a channel in an application may enter a bridge of another node. */
   const bridgeOf = (transferer: string): BridgeEntry | undefined => {
     const bridge = bridges.bridgeOf(transferer);
-    return bridge && !isPart(bridge) && bridges.snapshot(bridge).context.class === 'stasis' ? bridge : undefined;
+    return bridge && !isPart(bridge) ? bridge : undefined;
+  };
+
+  /** The second call. One of this node has no `node`. */
+  const find = async ({
+    transferer,
+    request,
+  }: TransferContext): Promise<(CallSeen & { node?: string }) | undefined> => {
+    const { replaces } = request;
+    if (replaces?.channelId !== undefined) return callSeen(replaces.channelId);
+    const [, endpoint = ''] = snapshotOf(channels.find(transferer)!).context.endpoint ?? [];
+    return replaces && beyond.find({ endpoint, ...replaces });
   };
 
   const join = async (
     entry: TransferEntry,
-    { id, transferer, request }: TransferContext,
+    context: TransferContext,
   ): Promise<{ status: number; result: TransferResult } | undefined> => {
-    const [, endpoint = ''] = snapshotOf(channels.find(transferer)!).context.endpoint ?? [];
+    const { id, transferer } = context;
     const bridge = bridgeOf(transferer);
-    const call = request.replaces && (await beyond.find({ endpoint, ...request.replaces }));
+    const app = swaps.applicationOf(channels.find(transferer)!);
+    const call = await find(context);
     if (!call) return { status: 481, result: 'Fail' };
     const [peer, ...more] = call.others;
     entry.joining = {
@@ -49,20 +61,25 @@ function createJoiningElsewhere(
     if (!bridge || !peer || more.length > 0) return { status: 603, result: 'Invalid' };
     // The transferee may have left meanwhile.
     if (!transfers.has(id)) return undefined;
-    await beyond.enter(bridge.id, peer.id);
-    beyond.end(call);
+    await beyond.enter(bridge, peer.id, app);
+    const { node } = call;
+    if (node === undefined) endCall(living(call.channel.id));
+    else beyond.end({ ...call, node });
     return undefined;
   };
 
   return (entry: TransferEntry, context: TransferContext): void => {
-    const { id } = context;
-    join(entry, context).then(
-      (refused) => send(id, refused ? { type: 'parties.refused', ...refused } : { type: 'parties.joined' }),
-      (error) => {
+    const { id, transferer } = context;
+    const settle = swaps.expectInstead(channels.find(transferer)!);
+    join(entry, context)
+      .catch((error) => {
         log.info({ transfer: id, error }, 'a call of another node could not be joined');
-        send(id, { type: 'parties.refused', status: 603, result: 'Invalid' });
-      },
-    );
+        return { status: 603, result: 'Invalid' } as const;
+      })
+      .then((refused) => {
+        settle(refused === undefined);
+        send(id, refused ? { type: 'parties.refused', ...refused } : { type: 'parties.joined' });
+      });
   };
 }
 
@@ -87,6 +104,10 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
 
   const joinElsewhere = options.beyond && createJoiningElsewhere(options, table, options.beyond);
 
+  /** Whether the parties of both calls are at other nodes. */
+  const haveGuestsOnly = (...calls: (ChannelEntry | undefined)[]): boolean =>
+    calls.every((call) => call && swaps.hasOthers(call) && swaps.othersWith(call).length === 0);
+
   /** Effect: makes one call of both calls of the transferor. */
   const join = (context: TransferContext): void => {
     const { id, transferer, request, consults } = context;
@@ -94,7 +115,8 @@ export function createTransferJoining(options: TransfersOptions, table: Transfer
     const entry = transfers.get(id);
     if (consults) return void consultations.complete(id);
     if (!first || !entry) return;
-    if (joinElsewhere && namesCallElsewhere(context)) return void joinElsewhere(entry, context);
+    if (joinElsewhere && (namesCallElsewhere(context) || haveGuestsOnly(first, second)))
+      return void joinElsewhere(entry, context);
     const before = { first: partyOf(first), ...(second && { second: partyOf(second) }) };
     const joined = joinCalls({ first, second }, { channels, bridges, swaps });
     entry.joining = {

@@ -1,4 +1,4 @@
-import { isPart } from '../actors/bridge-entry.ts';
+import { type BridgeEntry, isPart } from '../actors/bridge-entry.ts';
 import type { Bridges } from '../actors/bridges.ts';
 import type { CallPolicy } from '../actors/call-policy.ts';
 import { type ChannelEntry, type ChannelFacts, snapshotOf } from '../actors/channel-entry.ts';
@@ -39,8 +39,12 @@ export type TransferEntry = {
 export type CallsBeyond = {
   /** The call that a transfer names; undefined if no node has it. It never rejects. */
   find(named: NamedCall): Promise<CallElsewhere | undefined>;
-  /** Lets a channel of another node enter a bridge of this one. @throws (rejects) AriError */
-  enter(bridgeId: string, channelId: string): Promise<void>;
+  /**
+   * Brings the party of a call into a bridge of this node, also out of a Dial.
+   * @param app the application that it enters, unless it is in one
+   * @throws (rejects) AriError
+   */
+  enter(bridge: BridgeEntry, channelId: string, app: string | undefined): Promise<void>;
   /** Ends a call whose parties were put through here. */
   end(call: CallElsewhere): void;
 };
@@ -98,11 +102,11 @@ export function createTransferTable({ channels, bridges, swaps, views, byeTimeou
       const channel = living(channelId);
       if (!channel || lifeOf(snapshotOf(channel)) !== 'up') return undefined;
       const bridge = bridges.bridgeOf(channelId);
-      const isWhole = bridge && bridge.guests.size === 0 && !isPart(bridge);
+      const guests = [...(bridge?.guests.values() ?? [])].map((guest) => guest.channel);
       return {
         channel: views.model(channel),
         ...(bridge && { bridge: bridges.model(bridge) }),
-        others: isWhole ? swaps.othersWith(channel).map(views.model) : [],
+        others: bridge && !isPart(bridge) ? [...swaps.othersWith(channel).map(views.model), ...guests] : [],
       };
     },
     /** The transfers that a channel asked for. */

@@ -138,7 +138,7 @@ const strayOf = (bridge: BridgeEntry, node: string, { node: _node, ...member }: 
 });
 
 /** Joins the channels of other nodes in bridges of this one: one link for each bridge and node. */
-export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'leave'> {
+export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'bring' | 'leave'> {
   readonly #options: BridgeHomesOptions;
   readonly #homes = new SlotMap<string, Home>();
   readonly #byId = new SlotMap<string, Home>();
@@ -184,7 +184,20 @@ export class BridgeHomes implements Pick<BridgesBeyond, 'prepare' | 'enter' | 'l
     await this.#enter(home, channels, { entry });
   }
 
-  async #enter(home: Home, channels: readonly string[], how: { entry: Entry; again?: true }): Promise<void> {
+  async bring(
+    bridge: BridgeEntry,
+    node: string,
+    channelId: string,
+    how: { entry: Entry; app?: string },
+  ): Promise<void> {
+    const home = this.#homeAt(bridge, node);
+    home.usedAt = this.#options.clock.monotonic();
+    await home.opening;
+    const { entry, ...instead } = how;
+    await this.#enter(home, [channelId], { entry, instead });
+  }
+
+  async #enter(home: Home, channels: readonly string[], how: Omit<LinkRequestOf<'enter'>, 'do' | 'link' | 'channels'>) {
     for (const some of inBatches(channels)) {
       const answer = await this.#options.ask(home.node, { do: 'enter', link: home.id, channels: some, ...how });
       if (answer.done !== 'yes') throw refusalOf(home.node, answer);

@@ -1,12 +1,12 @@
-import type { BridgeOperations, BridgesBeyond } from '../actors/bridge-operations.ts';
+import type { BridgesBeyond } from '../actors/bridge-operations.ts';
 import type { ChannelFacts } from '../actors/channel-entry.ts';
 import { type LinkAnswer, linkRequestCheck } from '../models/bridge-link.ts';
 import { AriError } from '../models/errors.ts';
 import { BridgeHomes, type BridgeHomesOptions } from './bridge-homes.ts';
-import { BridgeParts, type BridgePartsOptions } from './bridge-parts.ts';
+import { BridgeParts, type BridgePartsOptions, type Entering } from './bridge-parts.ts';
 
 type BridgeLinksOptions = BridgeHomesOptions &
-  Omit<BridgePartsOptions, 'candidates'> &
+  BridgePartsOptions &
   Pick<BridgesBeyond, 'nodeOf' | 'isAt'> & {
     /** Who holds the others of its bridge. */
     channelFacts: Pick<ChannelFacts, 'on'>;
@@ -18,8 +18,8 @@ export interface BridgeLinks extends BridgesBeyond {
   answer(request: unknown): Promise<LinkAnswer>;
   /** Asks other nodes for the members that restored bridges had there. */
   resume(): void;
-  /** Says which channels of this node may enter bridges of others. */
-  attach(operations: Pick<BridgeOperations, 'candidates'>): void;
+  /** Says which channels of this node may enter bridges of others, and takes them out of their calls. */
+  attach(operations: Entering): void;
   /** Links with other nodes, opened by this one and by others. */
   readonly size: number;
   /** Ends all links. */
@@ -30,15 +30,15 @@ export interface BridgeLinks extends BridgesBeyond {
 const toHome: ReadonlySet<string> = new Set(['entered', 'left', 'held', 'ended']);
 
 export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
-  let candidates: BridgeOperations['candidates'] = () => [];
   const homes = new BridgeHomes(options);
-  const parts = new BridgeParts({ ...options, candidates: (ids) => candidates(ids) });
+  const parts = new BridgeParts(options);
   options.channelFacts.on('peer.held', ({ id }, { musicClass }) => parts.held(id, musicClass));
   return {
     nodeOf: options.nodeOf,
     isAt: options.isAt,
     prepare: (...asked) => homes.prepare(...asked),
     enter: (...asked) => homes.enter(...asked),
+    bring: (...asked) => homes.bring(...asked),
     leave: (...asked) => homes.leave(...asked),
     async answer(request) {
       if (!linkRequestCheck.fits(request)) return { done: 'no' };
@@ -51,9 +51,7 @@ export function createBridgeLinks(options: BridgeLinksOptions): BridgeLinks {
         return { done: 'no' };
       }
     },
-    attach(operations) {
-      candidates = operations.candidates;
-    },
+    attach: (operations) => parts.attach(operations),
     resume: () => homes.resume(),
     get size() {
       return homes.size + parts.size;

@@ -30,10 +30,14 @@ export type BridgePartsOptions = BridgeLinkOptions & {
     | 'requireRoom'
     | 'playTo'
   >;
-  /** The channels that may enter. @throws AriError */
-  candidates: BridgeOperations['candidates'];
   views: Pick<ChannelViews, 'model'>;
   channels: Pick<Channels, 'tell'>;
+};
+
+/** How channels of this node enter bridges of others. */
+export type Entering = Pick<BridgeOperations, 'candidates'> & {
+  /** Takes an answered channel out of its call, also a Dial. @param app the application that it enters, unless it is in one */
+  detach(channelId: string, part: BridgeEntry, app: string | undefined): ChannelEntry;
 };
 
 /** The members at this node of one bridge of another one. */
@@ -72,6 +76,7 @@ export class BridgeParts {
   readonly #parts = new SlotMap<string, Part>();
   /** What opens now, by link. */
   readonly #opening = new Map<string, Promise<LinkAnswer>>();
+  #entering: Entering | undefined;
 
   constructor(options: BridgePartsOptions) {
     this.#options = options;
@@ -79,6 +84,10 @@ export class BridgeParts {
 
   get size(): number {
     return this.#parts.size;
+  }
+
+  attach(entering: Entering): void {
+    this.#entering = entering;
   }
 
   /** Answers the node of a bridge. @throws (rejects) AriError, or Error when there is no port for the audio */
@@ -89,7 +98,7 @@ export class BridgeParts {
     part.askedAt = this.#options.clock.monotonic();
     switch (request.do) {
       case 'check':
-        this.#options.candidates(request.channels);
+        this.#candidates(request.channels);
         return { done: 'yes' };
       case 'enter':
         return this.#enter(part, request);
@@ -192,9 +201,22 @@ export class BridgeParts {
     return part;
   }
 
-  #enter(part: Part, { channels, entry, again }: LinkRequestOf<'enter'>): LinkAnswer {
-    const { bridges, candidates } = this.#options;
-    const entering = again ? this.#free(channels) : candidates(channels);
+  /** The channels that may enter. @throws AriError */
+  #candidates(ids: readonly string[]): ChannelEntry[] {
+    return this.#entering?.candidates(ids) ?? [];
+  }
+
+  #wanted({ bridge }: Part, { channels, again, instead }: LinkRequestOf<'enter'>): ChannelEntry[] {
+    if (again) return this.#free(channels);
+    if (!instead) return this.#candidates(channels);
+    this.#options.bridges.requireRoom(bridge, channels.length);
+    return channels.flatMap((id) => this.#entering?.detach(id, bridge, instead.app) ?? []);
+  }
+
+  #enter(part: Part, request: LinkRequestOf<'enter'>): LinkAnswer {
+    const { bridges } = this.#options;
+    const { entry } = request;
+    const entering = this.#wanted(part, request);
     bridges.requireRoom(part.bridge, entering.length);
     part.asked = true;
     try {
@@ -207,11 +229,11 @@ export class BridgeParts {
 
   /** Those that may enter and are in no bridge. */
   #free(channels: readonly string[]): ChannelEntry[] {
-    const { bridges, candidates } = this.#options;
+    const { bridges } = this.#options;
     return channels.flatMap((id) => {
       if (bridges.bridgeOf(id)) return [];
       try {
-        return candidates([id]);
+        return this.#candidates([id]);
       } catch (error) {
         // It has ended meanwhile, or left its application.
         if (error instanceof AriError) return [];

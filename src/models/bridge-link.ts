@@ -75,8 +75,13 @@ const LinkRequest = Type.Union([
     type: Type.Optional(Type.Literal('holding')),
   }),
   request('check', { channels: ids }),
-  /** `again`: those enter that were members before the link was lost, and are in no other bridge. */
-  request('enter', { channels: ids, entry: LinkEntry, again: Type.Optional(Type.Literal(true)) }),
+  request('enter', {
+    ...{ channels: ids, entry: LinkEntry },
+    /** Those enter that were members before the link was lost, and are in no other bridge. */
+    again: Type.Optional(Type.Literal(true)),
+    /** A transfer takes them out of their calls. They enter this application, unless they are in one. */
+    instead: Type.Optional(Type.Object({ app: Type.Optional(text) })),
+  }),
   request('leave', { stays: Type.Array(count, { maxItems: 100_000 }) }),
   /** What members learn of the others. */
   request('meet', { told: Type.Array(Type.Object({ stay: count, event: Meeting }), { maxItems: 100_000 }) }),

@@ -14,7 +14,7 @@ export type NamedCall = {
 export type CallSeen = {
   channel: Channel;
   bridge?: Bridge;
-  /** The others in its bridge; none if some of them are at other nodes of the cluster. */
+  /** The others in its bridge; none if another node of the cluster has the bridge. */
   others: Channel[];
 };
 

@@ -108,10 +108,17 @@ function createNode(net: Net, name: string, limits: NodeSettings = {}) {
     ids: { mark: '', channel: () => '', uuid: () => '', hex: () => '', secret: () => '' },
     policy: { recordsInBridges: true },
   });
-  own.attach(operations);
+  const detached: (string | undefined)[] = [];
+  own.attach({
+    ...operations,
+    detach(id, part, app) {
+      detached.push(id, part.id, app);
+      return channels.find(id)!;
+    },
+  });
   if (limits.from) own.resume();
   return {
-    ...{ name, control, events, operations, links: own, audios, counts, clock, legs },
+    ...{ name, control, events, operations, links: own, audios, counts, clock, legs, detached },
     /** A channel in the application. */
     async caller(caller?: { name: string; number: string }): Promise<string> {
       const id = `${name}~${++calls}`;
@@ -229,6 +236,22 @@ links('all channels are checked before one enters', async () => {
   assert.is((await refusalOf(() => add('a~r', here, there, 'c~ringing'))).status, 422);
   assert.equal(of('a').members('a~r'), before);
   assert.equal(of('b').part('a~r').length, 1);
+});
+
+links('a party of another call is taken out of it, and enters in place of a member', async () => {
+  const { of, callers, net } = await meeting();
+  const bridge = of('a').control.bridges.find('a~r')!;
+  of('c').control.incoming('c~talks');
+  await settled();
+  await of('a').operations.bring(bridge, 'c~talks', 'app');
+  assert.equal(of('a').members('a~r'), [...callers, 'c~talks']);
+  assert.equal(of('c').detached, ['c~talks', 'a~r', 'app']);
+  const here = await of('a').caller();
+  await of('a').operations.bring(bridge, here, undefined);
+  assert.equal(of('a').members('a~r'), [...callers, 'c~talks', here]);
+  net.dead.add('b');
+  const there = await of('b').caller();
+  assert.is((await refusalOf(() => of('a').operations.bring(bridge, there, undefined))).status, 503);
 });
 
 links('a report that is lost is found when the members are compared', async () => {

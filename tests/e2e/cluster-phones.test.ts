@@ -26,7 +26,8 @@ const endpoints = {
 let shared: TestCluster | undefined;
 phones.after(() => shared?.close());
 
-type Open = (name: string, node: string, over?: 'UDP' | 'TCP' | 'WS') => Promise<Phone>;
+/** @param registers whether it can be called */
+type Open = (name: string, node: string, over?: 'UDP' | 'TCP' | 'WS', registers?: boolean) => Promise<Phone>;
 
 /** Runs a test on two nodes, with phones that it opens. */
 const onShared = (title: string, run: (cluster: TestCluster, open: Open) => Promise<void>): void =>
@@ -34,13 +35,13 @@ const onShared = (title: string, run: (cluster: TestCluster, open: Open) => Prom
     const cluster = (shared ??= await TestCluster.start(command, ['a', 'b'], { request_timeout: 1 }, { endpoints }));
     const opened: Phone[] = [];
     try {
-      await run(cluster, async (name, node, over = 'UDP') => {
+      await run(cluster, async (name, node, over = 'UDP', registers = true) => {
         const { sip, ws } = cluster.node(node);
         const phone =
           over === 'UDP' ? await Phone.open(name, sip) : await Phone.openOver(over, name, over === 'WS' ? ws : sip);
         opened.push(phone);
         phone.password = passwords[name];
-        assert.is(await phone.register(), 200);
+        if (registers) assert.is(await phone.register(), 200);
         return phone;
       });
       await cluster.empty();
@@ -230,6 +231,95 @@ for (const over of ['UDP', 'TCP', 'WS'] as const)
       await bob.over();
     },
   );
+
+/** The parties of two calls of a phone hear each other, and its calls are over. Then one of them hangs up. */
+async function joined(one: Phone, other: Phone, ...gone: Phone[]): Promise<void> {
+  one.audio.hum(400);
+  other.audio.hum(700);
+  await Promise.all([one.audio.hears([700], [400, 700]), other.audio.hears([400], [400, 700])]);
+  for (const phone of gone) await phone.over();
+}
+
+const joining = (asking: Phone): string => `<sip:x@127.0.0.1?Replaces=${asking.replaces()}>`;
+
+onShared('a phone that has called others at two nodes joins them', async (_cluster, open) => {
+  const alice = await open('alice', 'a');
+  const bob = await open('bob', 'b');
+  const carol = await open('carol', 'a');
+  const asking = await open('carol', 'b', 'UDP', false);
+  await carol.call('1002');
+  await asking.call('1004');
+  assert.is(await carol.refer(joining(asking)), 202);
+  await joined(alice, bob, carol, asking);
+  assert.equal(carol.notified.at(-1)?.fragment, 'SIP/2.0 200 OK');
+  alice.hangup();
+  await bob.over();
+});
+
+for (const first of ['target', 'transferee'] as const)
+  onShared(
+    `a called phone joins its caller with a party at another node; the ${first} ends it`,
+    async (_cluster, open) => {
+      const alice = await open('alice', 'a');
+      const asking = await open('alice', 'b', 'UDP', false);
+      const bob = await open('bob', 'b');
+      const carol = await open('carol', 'a');
+      await carol.call('1002');
+      await asking.call('1004');
+      // It hangs up when the transfer is accepted, as some phones do.
+      assert.is(await alice.refer(joining(asking)), 202);
+      alice.hangup();
+      await joined(carol, bob, alice, asking);
+      const [ends, other] = first === 'target' ? [bob, carol] : [carol, bob];
+      ends.hangup();
+      await other.over();
+    },
+  );
+
+onShared('a phone that has called one, and was called at another node, joins them', async (_cluster, open) => {
+  const alice = await open('alice', 'a', 'UDP', false);
+  const asking = await open('alice', 'b');
+  const bob = await open('bob', 'a');
+  const carol = await open('carol', 'b');
+  await alice.call('1004');
+  await carol.call('1002');
+  assert.is(await alice.refer(joining(asking)), 202);
+  await joined(bob, carol, alice, asking);
+  carol.hangup();
+  await bob.over();
+});
+
+onShared(
+  'the party of a Dial enters a bridge of an application at another node, and the application',
+  async (cluster, open) => {
+    const alice = await open('alice', 'a');
+    const asking = await open('alice', 'b', 'UDP', false);
+    const bob = await open('bob', 'b');
+    const carol = await open('carol', 'a');
+    const app = await cluster.node('b').app('shop');
+    // A command about the application has node a ask where it is connected.
+    await cluster.node('a').client().ok('PUT', '/applications/shop/eventFilter', {});
+    const call = async (phone: Phone): Promise<string> => {
+      const started = app.waitFor('StasisStart', ({ channel }) => channel.name.startsWith(`PJSIP/${phone.number}`));
+      const called = phone.call('1001');
+      const { id } = (await started).channel;
+      await app.ok('POST', `/channels/${id}/answer`);
+      await called;
+      return id;
+    };
+    const ids = [await call(carol), await call(alice)];
+    await app.ok('POST', '/bridges?bridgeId=a~first');
+    await app.ok('POST', `/bridges/a~first/addChannel?channel=${ids.join()}`);
+    await asking.call('1004');
+    const entered = app.waitFor('StasisStart', ({ channel }) => channel.name.startsWith('PJSIP/bob'));
+    assert.is(await alice.refer(joining(asking)), 202);
+    const { channel } = await entered;
+    await joined(carol, bob, alice, asking);
+    await app.ok('DELETE', '/bridges/a~first');
+    for (const id of [ids[0], channel.id]) await app.ok('DELETE', `/channels/${id}`);
+    await Promise.all([bob.over(), carol.over()]);
+  },
+);
 
 onShared(
   'a REFER outside a call of another node transfers it, and is told at the node where it came',
