@@ -13,6 +13,8 @@ type Policies = {
   readonly localDevices: boolean;
   /** Media WebSockets of text get counts and lengths as further words. */
   readonly countsInText: boolean;
+  /** Media WebSockets that servers open need the log-in of a user (`external_media.log_in`). */
+  readonly mediaLogsIn: boolean;
 };
 
 const policies: Readonly<Record<Config['general']['compatibility'], Policies>> = {
@@ -22,6 +24,7 @@ const policies: Readonly<Record<Config['general']['compatibility'], Policies>> =
     readsGlobalFunctions: true,
     localDevices: false,
     countsInText: true,
+    mediaLogsIn: true,
   },
   asterisk: {
     calls: asteriskCallPolicy,
@@ -29,6 +32,7 @@ const policies: Readonly<Record<Config['general']['compatibility'], Policies>> =
     readsGlobalFunctions: false,
     localDevices: true,
     countsInText: false,
+    mediaLogsIn: false,
   },
 };
 

@@ -181,7 +181,10 @@ export const httpSettings = (
   pretty: general.pretty,
   validate: general.validate,
   refusalForm: policiesOf(general).refusalForm,
-  media_sockets: { log_in: external_media.log_in, message: external_media.websocket_message },
+  media_sockets: {
+    log_in: external_media.log_in && policiesOf(general).mediaLogsIn,
+    message: external_media.websocket_message,
+  },
 });
 
 /** The WebSockets to open to applications. Times of the configuration are in s. */

@@ -154,6 +154,7 @@ function mountMedia(
   const guarded = checked(
     (c, _sources, user) => (user ? sockets.upgrade(c, user) : responder.options(c.req.raw, 'GET', false)),
     (method) => (method === 'GET' ? operationNamed('channels', 'externalMedia') : undefined),
+    'mediaLogInRequired',
   );
   app.all(`${mediaPath}/:id`, logsIn ? guarded : open);
   return { sockets, take: upgradesOf(app) };

@@ -24,8 +24,15 @@ export type Next = (c: Context<Env>, sources: Sources, user: HttpUser | undefine
 /** The operation of a method, as scopes name it; undefined if there is none. */
 export type OperationOf = (method: string) => AuditedOperation | undefined;
 
-/** Runs the checks before a handler. Without an operation read-only users may only use GET and OPTIONS. */
-export type Checks = (next: Next, operationOf?: OperationOf) => (c: Context<Env>) => Answer;
+/**
+ * Runs the checks before a handler. Without an operation read-only users may only use GET and OPTIONS. `missing` is the
+ * error of a request without credentials.
+ */
+export type Checks = (
+  next: Next,
+  operationOf?: OperationOf,
+  missing?: 'authenticationRequired' | 'mediaLogInRequired',
+) => (c: Context<Env>) => Answer;
 
 type ChecksDeps = {
   logIn: LogIn;
@@ -55,7 +62,7 @@ const needsOrigin = ({ method, headers }: Request): boolean =>
 
 const noOperation = (): undefined => undefined;
 
-type Admitted = { next: Next; operationOf: OperationOf };
+type Admitted = { next: Next; operationOf: OperationOf; missing: NonNullable<Parameters<Checks>[2]> };
 
 /**
  * Creates the checks before any operation, in Asterisk's order: the connection's limits, origin, body, credentials,
@@ -115,7 +122,7 @@ export function createChecks(deps: ChecksDeps): Checks {
     // A browser sends no credentials when it asks what it may do.
     if (request.method === 'OPTIONS') return asked.next(c, sources, undefined);
     audit?.refused(c, sources, 'authenticationRequired');
-    throw new AriError('authenticationRequired');
+    throw new AriError(asked.missing);
   };
   const told = (c: Context<Env>, answer: Response): Response => {
     log.trace({ method: c.req.method, path: c.req.path, status: answer.status }, 'a request is answered');
@@ -125,7 +132,7 @@ export function createChecks(deps: ChecksDeps): Checks {
     if (!log.enabled('trace')) return answer;
     return answer instanceof Promise ? answer.then((made) => told(c, made)) : told(c, answer);
   };
-  return (next, operationOf = noOperation) =>
+  return (next, operationOf = noOperation, missing = 'authenticationRequired') =>
     (c) => {
       try {
         requests.name(c);
@@ -134,7 +141,7 @@ export function createChecks(deps: ChecksDeps): Checks {
         if (outgoing && !outgoing.socket && !connections.mayWait(outgoing)) throw new AriError('tooManyPipelined');
         const request = c.req.raw;
         if (needsOrigin(request) && origins.foreign(request)) throw new AriError('foreignOrigin');
-        const asked: Admitted = { next, operationOf };
+        const asked: Admitted = { next, operationOf, missing };
         const body = readBody(request, limits.body, { incoming: c.env?.incoming, text: c.env?.getBody });
         const answer = body ? body.then((read) => admit(c, read, asked)) : admit(c, noBody, asked);
         return tell(c, answer instanceof Promise ? answer.catch((error) => refuse(c, error)) : answer);

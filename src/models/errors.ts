@@ -20,6 +20,11 @@ export const ariErrors = {
   requestUnreadable: { status: 400, message: 'The request is not valid HTTP' },
   requestBodyInvalid: { status: 400, message: 'Error parsing request body' },
   authenticationRequired: { status: 401, message: 'Authentication required' },
+  mediaLogInRequired: {
+    status: 401,
+    message:
+      'Authentication required: send the name and password of a user (http.users). With external_media.log_in: false the id is enough',
+  },
   writeAccessDenied: { status: 403, message: 'Write access denied' },
   scopeDenied: { status: 403, message: "The scope of user '{user}' does not cover {what}" },
   addressDenied: {

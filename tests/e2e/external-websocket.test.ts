@@ -94,7 +94,7 @@ async function asListener(body: (called: Called) => Promise<void>): Promise<void
 
 /** The server outside calls. */
 async function asCaller(body: (called: Called) => Promise<void>, more: object = {}): Promise<void> {
-  await onServer({ dialplan: echo, external_media: more }, (server) =>
+  await onServer({ dialplan: echo, ...more }, (server) =>
     body({
       server,
       name: 'INCOMING',
@@ -260,8 +260,9 @@ calls('one WebSocket is let in, of who knows the id and a password', () =>
     const made = await make(app, 'format=ulaw');
     assert.is(made.state, 'Down');
     const { url } = server;
-    const plain = await fetch(`${url.replace(/ari$/, 'media')}/${idOf(made)}`, { headers: { authorization } });
-    assert.is(plain.status, 426);
+    const address = `${url.replace(/ari$/, 'media')}/${idOf(made)}`;
+    assert.is((await fetch(address, { headers: { authorization } })).status, 426);
+    assert.match(((await (await fetch(address)).json()) as { message: string }).message, 'external_media.log_in');
     assert.is(await refusal(connectTo(server, idOf(made), {})), 401);
     assert.is(
       await refusal(connectTo(server, idOf(made), { headers: { authorization, origin: 'http://evil.example' } })),
@@ -337,9 +338,9 @@ calls('a token opens one, in every form, as far as its scope and time go; revoke
   });
 });
 
-calls('where no password is asked for the id is enough', () =>
-  asCaller(
-    async ({ server, make }) => {
+for (const settings of [{ external_media: { log_in: false } }, { general: { compatibility: 'asterisk' } }])
+  calls(`where no password is asked for the id is enough (${Object.keys(settings)})`, () =>
+    asCaller(async ({ server, make }) => {
       const app = await server.app('desk');
       const made = await make(app, 'format=ulaw');
       assert.is(await refusal(connectTo(server, 'nobody', {})), 404);
@@ -348,10 +349,8 @@ calls('where no password is asked for the id is enough', () =>
       await app.waitFor('StasisStart');
       socket.terminate();
       assert.is((await app.waitFor('ChannelDestroyed')).cause, 41);
-    },
-    { log_in: false },
-  ),
-);
+    }, settings),
+  );
 
 calls('a channel that no server comes to ends', () =>
   asCaller(
@@ -364,7 +363,7 @@ calls('a channel that no server comes to ends', () =>
         [],
       );
     },
-    { arrival_timeout: 0.1 },
+    { external_media: { arrival_timeout: 0.1 } },
   ),
 );
 

@@ -347,6 +347,7 @@ importing('a server of applications: users, addresses, outbound WebSockets', () 
     { name: 'old', password: 'made up', read_only: false, may_register: false },
   ]);
   assert.equal([config.http.bind, config.http.port, config.general.pretty], ['127.0.0.1', 9088, true]);
+  assert.not.match(report, 'pretty');
   assert.equal(config.http.allowed_origins, ['https://desk.example.org']);
   assert.equal(Object.keys(config.applications), ['robot', 'safe']);
   assert.is(config.applications['safe']?.url, 'wss://robots.example.org/ari');
@@ -558,6 +559,17 @@ server_uri=sip:example.org\noutbound_proxy=sip:proxy.example.org
   const [kept, said] = outbound('outbound_auth=other\n');
   assert.is(kept, 'o');
   assert.ok(said.includes('outbound_auth out is dropped: an endpoint has one, other'), said);
+});
+
+importing('a server of audio gets the user and password that Asterisk sent it', () => {
+  const { yaml, report } = imported({
+    'websocket_client.conf':
+      '[voice]\ntype=websocket_client\nuri=ws://192.0.2.1/media\nprotocols=media\nusername=name\npassword=a:secret\n',
+  });
+  assert.equal(checked(yaml).external_media.websockets['voice']?.headers, [
+    'Authorization: Basic bmFtZTphOnNlY3JldA==',
+  ]);
+  assert.equal(linesUnder(report, 'Not supported'), []);
 });
 
 importing('a server of audio that is to be encrypted is not connected to in the clear', () => {

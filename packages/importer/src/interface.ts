@@ -17,6 +17,7 @@ export function importInterface({ ari, http, clients, lists }: InterfaceFiles, r
   const origins = general.list('allowed_origins');
   const channelvars = general.list('channelvars');
   const realm = general.text('auth_realm');
+  const isPretty = general.flag('pretty');
   tellUnused('ari', [general], report);
   const hasAri = ari.length > 0;
   if (hasAri && users.length === 0)
@@ -26,7 +27,7 @@ export function importInterface({ ari, http, clients, lists }: InterfaceFiles, r
     );
   return {
     general: {
-      ...(general.flag('pretty') ? { pretty: true } : {}),
+      ...(isPretty ? { pretty: true } : {}),
       ...(channelvars.length > 0 ? { channelvars } : {}),
     },
     http: {
@@ -184,12 +185,8 @@ function connectionsOf(
     const values = new Values(client);
     if (used.has(client.name) || !/^(websocket_client|)$/.test(values.text('type'))) continue;
     const url = urlOf(values, report);
-    if (url !== undefined) websockets[client.name] = { url, ...protocolsOf(values) };
-    if (values.text('username') + values.text('password') !== '')
-      report.missing(
-        client.place,
-        'user and password of a media server are dropped: add an Authorization header (external_media.websockets)',
-      );
+    const headers = logInOf(values);
+    if (url !== undefined) websockets[client.name] = { url, ...protocolsOf(values), ...headers };
     tellUnused('client', [values], report);
   }
   report.took('media servers', Object.keys(websockets).length);
@@ -203,6 +200,13 @@ const protocolsOf = (values: Values): { protocols?: readonly string[] } => {
   const protocols = values.list('protocols');
   return protocols.length > 0 ? { protocols } : {};
 };
+
+/** User and password of a media server, as the header that sends them (RFC 7617). */
+function logInOf(values: Values): { headers?: readonly string[] } {
+  const [username, password] = [values.text('username'), values.text('password')];
+  if (username + password === '') return {};
+  return { headers: [`Authorization: Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`] };
+}
 
 /** The URL of a WebSocket; undefined when it is none, or one without encryption that is to be encrypted. */
 function urlOf(values: Values, report: Report): string | undefined {
