@@ -14,7 +14,7 @@ type Policies = {
   /** Media WebSockets of text get counts and lengths as further words. */
   readonly countsInText: boolean;
   /** Media WebSockets that servers open need the log-in of a user (`external_media.log_in`). */
-  readonly mediaLogsIn: boolean;
+  readonly logsIn: boolean;
 };
 
 const policies: Readonly<Record<Config['general']['compatibility'], Policies>> = {
@@ -24,7 +24,7 @@ const policies: Readonly<Record<Config['general']['compatibility'], Policies>> =
     readsGlobalFunctions: true,
     localDevices: false,
     countsInText: true,
-    mediaLogsIn: true,
+    logsIn: true,
   },
   asterisk: {
     calls: asteriskCallPolicy,
@@ -32,7 +32,7 @@ const policies: Readonly<Record<Config['general']['compatibility'], Policies>> =
     readsGlobalFunctions: false,
     localDevices: true,
     countsInText: false,
-    mediaLogsIn: false,
+    logsIn: false,
   },
 };
 

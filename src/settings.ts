@@ -170,7 +170,7 @@ const sipDescriptors = 0.25;
 const httpDescriptors = 0.25;
 
 export const httpSettings = (
-  { http, general, external_media }: Config,
+  { http, general, external_media: { log_in, websocket_message: message } }: Config,
   descriptors = descriptorLimit(),
 ): HttpOptions => ({
   ...http,
@@ -181,10 +181,7 @@ export const httpSettings = (
   pretty: general.pretty,
   validate: general.validate,
   refusalForm: policiesOf(general).refusalForm,
-  media_sockets: {
-    log_in: external_media.log_in && policiesOf(general).mediaLogsIn,
-    message: external_media.websocket_message,
-  },
+  media_sockets: { log_in: log_in && policiesOf(general).logsIn, message },
 });
 
 /** The WebSockets to open to applications. Times of the configuration are in s. */

@@ -286,7 +286,7 @@ export const externalMedia = group(
     log_in: flag({
       default: true,
       description:
-        "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk; always with general.compatibility: asterisk.",
+        "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk.",
     }),
     backlog: whole(60, 10_000, {
       default: 300,

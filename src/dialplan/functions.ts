@@ -344,8 +344,55 @@ const local: DialplanFunction = {
   },
 };
 
+/** What a call detail record has that is known before it is made. */
+const recordItems: Readonly<Record<string, (channel: DialplanChannel) => string>> = {
+  accountcode: (channel) => channel.channel().accountcode,
+  src: (channel) => channel.caller().number,
+  clid: (channel) => wholeCallerId(channel.caller()),
+  dst: (channel) => channel.channel().dialplan.exten,
+  dcontext: (channel) => channel.channel().dialplan.context,
+  lastapp: (channel) => channel.channel().dialplan.app_name,
+  lastdata: (channel) => channel.channel().dialplan.app_data,
+  channel: (channel) => channel.channel().name,
+  uniqueid: (channel) => channel.id,
+  linkedid: (channel) => channel.linkedId,
+};
+
+/** Fields that exist only in the record of a leg that has ended. */
+const endedItems: ReadonlySet<string> = new Set([
+  'start',
+  'answer',
+  'end',
+  'duration',
+  'billsec',
+  'disposition',
+  'dstchannel',
+  'amaflags',
+  'sequence',
+]);
+
+/** `CDR(name)`: a field of the call detail record, or one of the user's own, kept as the variable of that name. */
+const callDetail: DialplanFunction = {
+  takes: 'the items are accountcode, userfield, and names of your own',
+  read: (channel, text) => {
+    const item = callDetailItem(text);
+    if (item === '' || endedItems.has(item)) return undefined;
+    return Object.hasOwn(recordItems, item) ? recordItems[item]!(channel) : (channel.variable(`CDR(${item})`) ?? '');
+  },
+  write: (channel, text, value) => {
+    const item = callDetailItem(text);
+    if (item === 'accountcode') channel.setAccountCode(value);
+    else if (item === '' || endedItems.has(item) || Object.hasOwn(recordItems, item)) return false;
+    else return channel.setVariable(`CDR(${item})`, value) || 'there are too many variables';
+    return true;
+  },
+};
+
+const callDetailItem = (text: string): string => (splitArguments(text)[0] ?? '').trim().toLowerCase();
+
 const functions: ReadonlyMap<string, DialplanFunction> = new Map<string, DialplanFunction>([
   ['CALLERID', callerId],
+  ['CDR', callDetail],
   ['CHANNEL', channelFunction],
   ['CONNECTEDLINE', connectedLine],
   ['HASH', hash],

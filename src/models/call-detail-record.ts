@@ -74,7 +74,9 @@ export const CallDetailRecord = model('CallDetailRecord', 'One leg of a call tha
   left_out: optional(int('Refused calls before this one that have no record (`cdr.refused_calls`).')),
   quality: optional(CallQuality),
   recordings: texts('Names of the recordings of it, and of the bridges that it was in.'),
-  variables: stringMap('The variables of `cdr.variables` that were set.'),
+  variables: stringMap(
+    'The variables of `cdr.variables` that were set, and what `CDR(name)` was set to, under that name.',
+  ),
   traceparent: optional(text("The call's trace context (W3C Trace Context), if calls are traced.")),
 });
 export type CallDetailRecord = Static<typeof CallDetailRecord>;

@@ -130,7 +130,7 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
     ...(quality ? { quality: qualityOf(quality) } : {}),
     recordings: leg.recordings,
     variables: Object.fromEntries(
-      variables.flatMap((name) => (Object.hasOwn(last.variables, name) ? [[name, ownText(last.variables, name)]] : [])),
+      Object.entries(last.variables).filter(([name]) => variables.includes(name) || name.startsWith('CDR(')),
     ),
     ...(traceparent === undefined ? {} : { traceparent }),
   };

@@ -67,6 +67,11 @@ for (const [expression, value] of [
   ['CONNECTEDLINE(all)', '"" <2002>'],
   ['CONNECTEDLINE(name-valid)', '0'],
   ['CONNECTEDLINE(num,i)', '2002'],
+  ['CDR(src)', '1001'],
+  ['CDR(clid)', '"Alice" <1001>'],
+  ['CDR(dst,u)', 'place'],
+  ['cdr(UNIQUEID)', 'c1'],
+  ['CDR(userfield)', ''],
   ['CHANNEL(name)', 'PJSIP/alice-00000001'],
   ['CHANNEL(state)', 'Ring'],
   ['CHANNEL(language)', 'en'],
@@ -282,6 +287,25 @@ test('TIMEOUT(absolute) limits the time of a channel, and 0 removes the limit', 
   for (const value of ['soon', '-1', '', '2147484']) assert.is(set(value), false, value);
   assert.is(channel.limitMs, 1_500);
   assert.equal([set('0'), channel.limitMs], [true, undefined]);
+});
+
+test('CDR keeps the account code, the user field and fields of your own; the others are read only', () => {
+  const channel = new FakeChannel();
+  for (const item of ['accountcode', 'userfield', 'Company'])
+    assert.equal(writeFunction(channel, `CDR(${item})`, 'acme'), { ok: true }, item);
+  assert.is(channel.accountCode, 'acme');
+  assert.equal(
+    [...channel.variables],
+    [
+      ['CDR(userfield)', 'acme'],
+      ['CDR(company)', 'acme'],
+    ],
+  );
+  assert.equal(readFunction(channel, 'CDR(company)', values), { ok: true, value: 'acme' });
+  for (const item of ['', 'src', 'billsec']) assert.is(writeFunction(channel, `CDR(${item})`, '1').ok, false, item);
+  for (const item of ['', 'billsec']) assert.is(readFunction(channel, `CDR(${item})`, values).ok, false, item);
+  channel.most = 2;
+  assert.match((writeFunction(channel, 'CDR(more)', '1') as { message: string }).message, 'too many variables');
 });
 
 test('with i a change of CONNECTEDLINE is kept from the far side', () => {

@@ -81,7 +81,7 @@ importing('a company of 40 phones: what is taken means the same, and nothing is 
     'the device DAHDI/1 of a hint is not supported',
     'unknown application "Authenticate": the call is hung up there',
     'the function DB reads as empty',
-    'the function CDR cannot be written',
+    'the function CONFBRIDGE cannot be written',
     'the technology DAHDI is not supported',
     'extensions for one caller (704/101)',
     'the included context gone does not exist',

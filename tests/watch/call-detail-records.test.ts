@@ -87,7 +87,7 @@ records('both legs of a call have one, with the words of Asterisk and ours', () 
               protocol_id: '#4',
               ...{ outcome: 'answered', outcome_reason: 'answered', by: 'farSide' },
             },
-            ...{ recordings: [], variables: { ORDER: '4711' }, quality: undefined },
+            ...{ recordings: [], variables: { ORDER: '4711', 'CDR(company)': 'acme' }, quality: undefined },
           },
         ],
       );
@@ -99,7 +99,7 @@ records('both legs of a call have one, with the words of Asterisk and ours', () 
         ],
       );
     },
-    { ...toFile, alice: { variables: { ORDER: '4711' } } },
+    { ...toFile, alice: { variables: { ORDER: '4711', 'CDR(company)': 'acme', OTHER: '1' } } },
   ),
 );
 
