@@ -169,6 +169,10 @@ class ChannelDialplan implements DialplanChannel {
     return this.#access.system;
   }
 
+  get source(): string | undefined {
+    return this.#entry.leg.source;
+  }
+
   get formats(): readonly string[] {
     return this.#entry.leg.formats;
   }

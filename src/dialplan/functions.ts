@@ -214,6 +214,7 @@ const channelFunction: DialplanFunction = {
   takes: 'the items are language, accountcode, peeraccount, musicclass and tenantid',
   read: (channel, text) => {
     const item = text.replaceAll(/\s/g, '').toLowerCase();
+    if (item === 'pjsip,remote_addr') return channel.source;
     return Object.hasOwn(channelItems, item) ? channelItems[item]!(channel) : undefined;
   },
   write: (channel, text, value) => {

@@ -117,6 +117,8 @@ export interface DialplanChannel {
   readonly technology: string;
   /** The endpoint the channel belongs to, when it belongs to one. */
   readonly endpoint?: readonly [technology: string, resource: string] | undefined;
+  /** Where the call came from, `address:port`; undefined for outbound calls. */
+  readonly source?: string | undefined;
   /** The audio formats of the call in its technology, the one in use first; of a call being set up those it may have. */
   readonly formats: readonly string[];
   /** The same of its video; empty where it has none. */

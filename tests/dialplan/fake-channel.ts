@@ -20,6 +20,7 @@ export class FakeChannel implements DialplanChannel {
   linkedId = 'c0';
   technology = 'PJSIP';
   endpoint: readonly [string, string] | undefined = ['PJSIP', 'alice'];
+  source: string | undefined = '10.0.0.2:5060';
   /** Everything asked of the channel, in order. */
   readonly calls: string[] = [];
   readonly variables = new Map<string, string>();

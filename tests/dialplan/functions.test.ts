@@ -82,6 +82,7 @@ for (const [expression, value] of [
   ['CHANNEL(exten)', 'place'],
   ['CHANNEL(endpoint)', 'alice'],
   ['CHANNEL(pjsip,call-id)', 'call@example'],
+  ['CHANNEL(pjsip, remote_addr)', '10.0.0.2:5060'],
   ['PJSIP_HEADER(read,X-Account)', 'one'],
   ['PJSIP_HEADER(read,x-account,2)', 'two'],
   ['GLOBAL(OFFICE)', 'berlin'],
