@@ -137,9 +137,6 @@ function recordOf(leg: CallLeg, end: CallEnd, { system, variables, traceparentOf
   return record;
 }
 
-const ownText = (variables: Readonly<Record<string, string>>, name: string): string =>
-  Object.hasOwn(variables, name) ? (variables[name] ?? '') : '';
-
 /** Causes of unanswered legs, and of legs that the caller gave up. */
 const unanswered: ReadonlySet<number> = new Set([
   Cause.unknown,
