@@ -167,13 +167,15 @@ export async function startSupervised({
         () => `a channel stays: ${errors}`,
       );
     },
-    /** Ends it as an init system does. @returns the exit code. */
+    /** Ends it as an init system does. @returns the exit code. @throws (rejects) Error if it has had an internal error. */
     async close(): Promise<number | null> {
       const isOver = parent.exitCode !== null || parent.signalCode !== null;
       const ended = isOver ? Promise.resolve([parent.exitCode]) : once(parent, 'exit');
       parent.kill('SIGTERM');
       const [code] = await ended;
       rmSync(directory, { recursive: true, force: true });
+      // The next process goes on with the calls: nothing else would show it.
+      if (errors.includes('an unexpected error ends the server')) throw new Error(errors);
       return code;
     },
   };
