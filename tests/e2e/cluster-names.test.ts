@@ -22,7 +22,7 @@ baresip.test(
     const cluster = await TestCluster.start(
       nats.path!,
       ['a', 'b', 'c'],
-      { request_timeout: 1 },
+      { request_timeout: 10 },
       { endpoints: { alice } },
     );
     const order = ['a', 'b', 'c'];

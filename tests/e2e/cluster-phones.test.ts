@@ -32,7 +32,7 @@ type Open = (name: string, node: string, over?: 'UDP' | 'TCP' | 'WS', registers?
 /** Runs a test on two nodes, with phones that it opens. */
 const onShared = (title: string, run: (cluster: TestCluster, open: Open) => Promise<void>): void =>
   nats.test(phones, title, async (command) => {
-    const cluster = (shared ??= await TestCluster.start(command, ['a', 'b'], { request_timeout: 1 }, { endpoints }));
+    const cluster = (shared ??= await TestCluster.start(command, ['a', 'b'], { request_timeout: 4 }, { endpoints }));
     const opened: Phone[] = [];
     try {
       await run(cluster, async (name, node, over = 'UDP', registers = true) => {

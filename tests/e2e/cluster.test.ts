@@ -441,7 +441,7 @@ onThree(
     await cluster.whole();
     assert.is((await c.request('GET', `/channels/${channel.id}`)).status, 200);
   },
-  { request_timeout: 0.5 },
+  { request_timeout: 2 },
 );
 
 onThree(
