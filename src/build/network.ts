@@ -126,6 +126,20 @@ function buildMedia(
   });
 }
 
+/** The sockets of all nodes; undefined for a server on its own. */
+const flowsOf = (
+  { inForce, limitCounts }: Base,
+  sockets: Parameters<typeof withNodeFlows>[0],
+  options: Omit<Parameters<typeof withNodeFlows>[1], 'mostInvites' | 'hit'>,
+) =>
+  inForce.config.cluster.nats.length > 0
+    ? withNodeFlows(sockets, {
+        ...options,
+        mostInvites: () => inForce.config.sip.limits.transactions,
+        hit: () => limitCounts.hit('sip.limits.transactions'),
+      })
+    : undefined;
+
 /**
  * The media plane, and SIP up to its transactions. Recordings that a crash left unfinished are finished first.
  * @throws MediaAddressError (rejects) when audio cannot be sent from the configured address, or the port of all browsers is
@@ -165,8 +179,7 @@ export async function buildNetwork(base: Base) {
     allowsOrigin: (origin) => origins.has('*') || origins.has(origin),
   });
   const messages = new MessageCounts();
-  // A server on its own has no part in it.
-  const shared = config.cluster.nats.length > 0 ? withNodeFlows(sockets, { clock, log: sipLog, traffic }) : undefined;
+  const shared = flowsOf(base, sockets, { clock, log: sipLog, traffic });
   const transports = tracedTransports(shared?.transports ?? sockets, sipLog, messages, (output) =>
     base.changes.leave(output),
   );

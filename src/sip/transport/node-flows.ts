@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { markOf } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import { SlotMap } from '../../lib/slot-map.ts';
 import { createTally } from '../../lib/tally.ts';
 import { buildResponse } from '../message/build.ts';
 import type { SipMessage, SipRequest } from '../message/message.ts';
@@ -9,13 +10,15 @@ import { parseMessage } from '../message/parse.ts';
 import type { Uri } from '../message/uri.ts';
 import { MAGIC_COOKIE } from '../message/via.ts';
 import { warningHeader } from '../message/warning.ts';
+import { serverKey } from '../transaction/keys.ts';
 import { responseTarget } from './routing.ts';
 import type { MessageHandler, NodeFlow, SendFailure, Source, Target, TrafficWatch, Transports } from './transport.ts';
 
 /**
  * Sockets of other nodes of a cluster. The call is here and the socket is there: what we send to the peer leaves from there,
  * with a mark of this node in Via and Contact. What the peer sends with that mark comes here. So does an INVITE that replaces
- * a call of this node (RFC 3891), and a REFER that names one (RFC 4538), by the mark in our tag. Nothing else is passed on.
+ * a call of this node (RFC 3891) with its CANCEL, and a REFER that names one (RFC 4538), by the mark in our tag. Nothing else is
+ * passed on.
  */
 
 /** Marks what belongs to a node. No name of a node has such a sign. */
@@ -79,7 +82,38 @@ type NodeFlowsOptions = {
   log: Logger;
   /** Hears the messages of peers of other nodes. */
   traffic?: TrafficWatch | undefined;
+  /** INVITEs that were passed on, as long as they may be cancelled. The CANCEL of a further one is refused. */
+  mostInvites(): number;
+  /** Counts these. */
+  hit(): void;
 };
+
+/** How long an INVITE may be cancelled that is answered at once, in ms: 64·T1 (RFC 3261 17.2.1). */
+const cancellableMs = 32_000;
+
+/** The nodes that INVITEs outside of dialogs were passed on to: a CANCEL has nothing of ours that names them. */
+function createPassedInvites({ clock, mostInvites, hit }: Pick<NodeFlowsOptions, 'clock' | 'mostInvites' | 'hit'>) {
+  const passed = new SlotMap<string, { node: string; timer: unknown }>();
+  return {
+    note(message: SipMessage, node: string): void {
+      if (message.kind === 'response' || message.method !== 'INVITE' || message.toTag !== undefined) return;
+      const key = serverKey(message);
+      if (passed.has(key)) return;
+      if (passed.size >= mostInvites()) hit();
+      else passed.set(key, { node, timer: clock.setTimeout(() => passed.delete(key), cancellableMs) });
+    },
+    nodeOf: (message: SipMessage): string | undefined =>
+      message.kind === 'request' && message.method === 'CANCEL'
+        ? passed.get(serverKey(message, 'INVITE'))?.node
+        : undefined,
+    close(): void {
+      for (const key of [...passed.keys()]) {
+        clock.clearTimeout(passed.get(key)!.timer);
+        passed.delete(key);
+      }
+    },
+  };
+}
 
 /** The listener and connection are those of another node. */
 const unbound = ({ protocol, address, port, serverName }: Target): Target => ({
@@ -119,8 +153,10 @@ function sendFor(
 /** Adds the sockets of other nodes to ours. */
 export function withNodeFlows(
   sockets: Transports,
-  { clock, log, traffic }: NodeFlowsOptions,
+  options: NodeFlowsOptions,
 ): { transports: Transports; flows: NodeFlows } {
+  const { clock, log, traffic } = options;
+  const passed = createPassedInvites(options);
   const tellLost = createTally(clock, log, 'SIP messages did not reach another node');
   let carrier: NodeCarrier | undefined;
   let handle: MessageHandler = () => {};
@@ -163,9 +199,12 @@ export function withNodeFlows(
     onMessage(handler) {
       handle = handler;
       sockets.onMessage((message, source) => {
-        const node = markedNode(message);
+        const node = markedNode(message) ?? passed.nodeOf(message);
         if (node === undefined || !carrier || node === carrier.node || !carrier.isNode(node)) handler(message, source);
-        else passOn(node, message, source);
+        else {
+          passed.note(message, node);
+          passOn(node, message, source);
+        }
       });
     },
     onMalformed: (handler) => sockets.onMalformed(handler),
@@ -187,7 +226,10 @@ export function withNodeFlows(
       return sockets.waitedMs;
     },
     counts: () => sockets.counts(),
-    close: () => sockets.close(),
+    close() {
+      passed.close();
+      return sockets.close();
+    },
   };
 
   const flows: NodeFlows = {

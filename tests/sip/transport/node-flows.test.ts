@@ -8,12 +8,17 @@ import type { SendFailure, Target, Transports } from '../../../src/sip/transport
 import { silentLog } from '../../support/log.ts';
 import { addressOf, Inbox, openParty, options, type Party } from './bench.ts';
 
+/** Nodes that could note no further INVITE. */
+const hits: string[] = [];
+
 type Node = { party: Party; transports: Transports; flows: NodeFlows; heard: Inbox<{ id: string; source: Target }> };
 
 /** A node that reaches the others by `nodes`, and says why not where it is not among them. */
 async function openNode(name: string, nodes: Map<string, Node>, flowTo: NodeCarrier['flowTo'] = () => undefined) {
   const party = await openParty();
-  const { transports, flows } = withNodeFlows(party.transports, { clock: systemClock, log: silentLog });
+  const { transports, flows } = withNodeFlows(party.transports, {
+    ...{ clock: systemClock, log: silentLog, mostInvites: () => 2, hit: () => hits.push(name) },
+  });
   const heard: Node['heard'] = new Inbox();
   transports.onMessage(({ callId: id }, source) => heard.put({ id, source }));
   flows.attach({
@@ -100,6 +105,32 @@ const naming = (method: string, tag: string): string =>
   String(options('TCP 127.0.0.1:9;branch=z9hG4bKx'))
     .replaceAll('OPTIONS', method)
     .replace('CSeq:', `Replaces: 1;to-tag=${tag};from-tag=2\r\nCSeq:`);
+
+flows('a CANCEL goes to the node that its INVITE was passed on to, as long as there is room', async () => {
+  const { a, b } = await twoNodes();
+  const phone = await phoneOf(b);
+  const cancel = (branch: string): string =>
+    String(options(`TCP 127.0.0.1:9;branch=z9hG4bK${branch}`)).replaceAll('OPTIONS', 'CANCEL');
+  const invite = (branch: string): string => naming('INVITE', 'a~1').replace('z9hG4bKx', `z9hG4bK${branch}`);
+  for (const branch of ['x', 'y']) {
+    phone.socket.write(invite(branch));
+    await a.heard.next();
+    phone.socket.write(cancel(branch));
+    assert.is((await a.heard.next()).source.via?.node, 'b');
+  }
+  // The INVITE may come again.
+  phone.socket.write(invite('y'));
+  await a.heard.next();
+  assert.equal(hits, []);
+  phone.socket.write(invite('z'));
+  await a.heard.next();
+  assert.equal(hits.splice(0), ['b']);
+  for (const branch of ['z', 'unknown']) {
+    phone.socket.write(cancel(branch));
+    assert.is((await b.heard.next()).source.via, undefined);
+  }
+  assert.is(a.heard.size, 0);
+});
 
 flows('an INVITE that replaces a call of another node goes there, and so does the ACK of its refusal', async () => {
   const { a, b } = await twoNodes();
