@@ -15,7 +15,7 @@ import { formatUri, percentDecode, type SipUri, type TelUri } from '../../sip/me
 import type { TransferRequest } from '../../telephony/driver.ts';
 import type { EndpointConfig } from './config.ts';
 import type { ReferReceiver, TellSubscriber } from './legs.ts';
-import { userOf } from './party.ts';
+import { extensionOf } from './party.ts';
 import { transferableChannel } from './replacing.ts';
 import { mayCall, type Services } from './services.ts';
 
@@ -216,8 +216,9 @@ function readRefer(request: SipRequest): Wanted | Refused {
 function refuseTransfer(services: Services, endpoint: EndpointConfig, { uri, replaces }: Wanted): Refused | undefined {
   if (!endpoint.allowTransfer) return { status: 603, why: 'it may not transfer' };
   // A call that exists was allowed when it began.
-  if (replaces || mayCall(services, endpoint, userOf(uri))) return undefined;
-  return { status: 403, why: `it may not transfer to ${userOf(uri)}` };
+  const extension = extensionOf(uri);
+  if (replaces || mayCall(services, endpoint, extension)) return undefined;
+  return { status: 403, why: `it may not transfer to ${extension}` };
 }
 
 function refuse({ stack }: Services, { name }: EndpointConfig, { status, why }: Refused): number {
@@ -235,7 +236,7 @@ function requestOf(
   const referredBy = request.header('Referred-By');
   return {
     id,
-    extension: userOf(uri),
+    extension: extensionOf(uri),
     context: endpoint.context,
     target: formatUri(uri.scheme === 'tel' ? uri : { ...uri, headers: {} }),
     ...(referredBy !== undefined && { referredBy }),

@@ -28,20 +28,25 @@ export function parseInfoDigit(request: SipRequest): InfoDigit | undefined {
   if (request.contentType === 'application/dtmf-relay') {
     const lines = text.split(/[\r\n]+/);
     const valueIn = (form: RegExp) => lines.map((line) => form.exec(line)?.[1]).find((value) => value !== undefined);
-    const signal = valueIn(/^\s*signal\s*=\s*([0-9a-d*#]|1[0-6])\s*$/i);
+    const signal = valueIn(/^\s*signal\s*=\s*([0-9a-d*#]|1[0-5])\s*$/i);
     const duration = valueIn(/^\s*duration\s*=\s*(\d{1,5})\s*$/i);
     const durationMs = duration === undefined ? DEFAULT_DURATION_MS : Number(duration);
     return signal === undefined ? undefined : { digit: digitOf(signal), durationMs };
   }
   if (request.contentType !== 'application/dtmf') return undefined;
-  const digit = /^\s*([0-9a-d*#]|1[0-6])\s*$/i.exec(text)?.[1];
+  const digit = /^\s*([0-9a-d*#]|1[0-5])\s*$/i.exec(text)?.[1];
   return digit === undefined ? undefined : { digit: digitOf(digit), durationMs: DEFAULT_DURATION_MS };
 }
+
+/** Whether it tells of a hook flash (`!`, or 16 as in RFC 4733), which is no digit. */
+export const isFlash = ({ contentType, body }: SipRequest): boolean =>
+  /^application\/dtmf(-relay)?$/.test(contentType ?? '') &&
+  /^\s*(signal\s*=\s*)?(!|16)\s*$/im.test(body.toString('utf8', 0, 256));
 
 /** Event numbers of RFC 4733 stand for the signs that are no numbers. */
 const digitOf = (signal: string): string => {
   const number = Number(signal);
-  return signal.length === 2 ? ('*#ABCD'[number - 10] ?? 'D') : signal.toUpperCase();
+  return signal.length === 2 ? '*#ABCD'[number - 10]! : signal.toUpperCase();
 };
 
 /** An INFO to be sent: when, in ms since the Unix epoch, and its body. Plain data. */

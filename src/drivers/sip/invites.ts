@@ -1,4 +1,5 @@
 import { type CallRefusal, callRefusalIn, type LifecycleState } from '../../machines/lifecycle.ts';
+import { lacksContact } from '../../sip/dialog/dialog.ts';
 import { refuseBody } from '../../sip/dialog/offers.ts';
 import { hasOption, RELIABLE } from '../../sip/dialog/reliable.ts';
 import { TIMER, tooShortSession } from '../../sip/dialog/session-timer.ts';
@@ -14,7 +15,7 @@ import type { Party } from '../../telephony/party.ts';
 import { causeFromStatus } from './causes.ts';
 import { type EndpointConfig, sessionTermsOf } from './config.ts';
 import { type InboundCall, takeInboundCall } from './inbound-leg.ts';
-import { assertedParty, partyOf, userOf, withPrivacy } from './party.ts';
+import { assertedParty, extensionOf, partyOf, userOf, withPrivacy } from './party.ts';
 import { redirectionOf } from './redirections.ts';
 import { createRefusals } from './refusals.ts';
 import { type Replacing, replacingOf } from './replacing.ts';
@@ -100,7 +101,7 @@ const refusedOffer = (
   reason: string,
 ): RefusedOffer => ({
   ...{ technology: 'PJSIP', endpoint: endpoint.name, context: endpoint.context },
-  ...{ from: callerOf(request, endpoint).number, to: userOf(request.uri) || 's' },
+  ...{ from: callerOf(request, endpoint).number, to: extensionOf(request.uri) },
   ...{ source: `${source.address}:${source.port}`, protocolId: request.callId, status, reason },
   cause: causeFromStatus(status),
 });
@@ -112,7 +113,7 @@ function incomingCall(services: Services, endpoint: EndpointConfig, request: Sip
     name: channelName(services, endpoint),
     endpoint: ['PJSIP', endpoint.name] as const,
     context: endpoint.context,
-    extension: userOf(request.uri) || 's',
+    extension: extensionOf(request.uri),
     caller: callerOf(request, endpoint),
     ...(redirection && { redirection }),
     ...(endpoint.language !== undefined && { language: endpoint.language }),
@@ -148,6 +149,7 @@ const refuseCall = (
   endpoint: EndpointConfig,
   replacing: Replacing | undefined,
 ): Refusal | undefined =>
+  refuseContact(request) ??
   // RFC 4538 4: Target-Dialog does not replace authentication of a call.
   refuseTarget(request) ??
   refuseReplacing(replacing) ??
@@ -185,11 +187,14 @@ function refuseCaller(
   replaces: boolean,
 ): Refusal | undefined {
   if (isBusy(services, endpoint)) return [486, 'it has as many calls as it may have', []];
-  const extension = userOf(request.uri) || 's';
+  const extension = extensionOf(request.uri);
   // A call that replaces another dials no extension.
   if (replaces || mayCall(services, endpoint, extension)) return undefined;
   return [403, `it may not call ${extension}`, []];
 }
+
+const refuseContact = (request: SipRequest): Refusal | undefined =>
+  lacksContact(request) ? [400, 'no Contact', [warningHeader('no Contact')]] : undefined;
 
 const refuseTarget = (request: SipRequest): Refusal | undefined =>
   targetDialogOf(request) === 'malformed' ? [400, 'a Target-Dialog that cannot be read', []] : undefined;

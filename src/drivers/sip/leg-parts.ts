@@ -6,7 +6,7 @@ import { hasBody } from '../../sip/message/session-body.ts';
 import { Cause } from '../../telephony/causes.ts';
 import type { LegReport } from '../../telephony/driver.ts';
 import { type AskedTransfers, createAskedTransfers } from './asked-transfers.ts';
-import { InfoDigits, parseInfoDigit, unknownInfo } from './info-digits.ts';
+import { InfoDigits, isFlash, parseInfoDigit, unknownInfo } from './info-digits.ts';
 import type { LegCoreData, LegCoreOptions } from './leg-data.ts';
 import type { Negotiation } from './negotiation.ts';
 import { OwnTransfers } from './own-transfers.ts';
@@ -51,7 +51,7 @@ export class LegParts {
     const pressed = parseInfoDigit(request);
     if (pressed) this.#leg.pressed(pressed.digit, pressed.durationMs);
     // RFC 6086 4.2.2: an INFO without a body only asks whether we are there.
-    if (pressed || !hasBody(request)) return 200;
+    if (pressed || !hasBody(request) || isFlash(request)) return 200;
     return this.pictures.receive(request) ?? receiveTrickled(request, trickle) ?? unknownInfo;
   }
 

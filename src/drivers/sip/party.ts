@@ -11,6 +11,9 @@ export function userOf(uri: Uri): string {
   return (uri.user ?? '').split(';')[0]!;
 }
 
+/** The extension that a request to a URI enters, or a transfer to it: `s` without a user part. */
+export const extensionOf = (uri: Uri): string => userOf(uri) || 's';
+
 /** A party from an address; without name and number if it is anonymous (RFC 3323 4.1.1.3). */
 export function partyOf({ displayName = '', uri }: NameAddr): Party {
   const number = userOf(uri);

@@ -10,6 +10,7 @@ import {
   isKnownSource,
   keyOfDialog,
   keyOfRequest,
+  lacksContact,
   metAt,
   nextHop,
   nextRequest,
@@ -295,6 +296,7 @@ function createReceiver({ services, watched, subscriptions }: Parts, open: Retur
 
   const subscribe = (transaction: ServerTransaction, event: EventPackage, seconds: number): void => {
     const { request, source, toTag } = transaction;
+    if (lacksContact(request)) return void transaction.reply(400);
     const related = relatedTo(services, transaction);
     if (related === 'malformed') return void transaction.reply(400);
     const endpoint = identify(transaction, related);

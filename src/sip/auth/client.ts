@@ -15,7 +15,7 @@ type Authorization = { name: 'Authorization' | 'Proxy-Authorization'; value: str
 export interface DigestClient {
   /**
    * Processes the challenges of a 401 or 407. True if the request should be sent again with credentials. False if we
-   * have none, or they were refused already (RFC 3261 22.2: no second try with the same credentials).
+   * have none, or this request was refused with them already (RFC 3261 22.2: no second try with the same credentials).
    */
   challenged(challenges: readonly Challenge[]): boolean;
   /** The headers that answer all challenges taken so far, with the next nonce count. */
@@ -40,19 +40,18 @@ const MAX_REALMS = 4;
 
 /** Answers challenges with the strongest algorithm that we and the server have (RFC 8760 2.4). */
 export function createDigestClient(known: readonly DigestCredentials[], ids: Ids): DigestClient {
-  const accepted = new Map<string, { challenge: Answerable; count: number }>();
-  /** The nonce of a challenge with stale=true must be good for at least one request. */
-  const wasGood = ({ challenge, count }: { challenge: Answerable; count: number }) => !challenge.stale || count > 1;
+  const accepted = new Map<string, Accepted>();
   return {
     challenged(challenges) {
       const best = bestPerRealm(challenges, known);
       const news = best.filter((challenge) => {
         const before = accepted.get(keyOf(challenge));
-        // A new nonce with stale=true says that the password was right (RFC 7616 3.3).
-        if (before) return challenge.stale && challenge.nonce !== before.challenge.nonce && wasGood(before);
-        return accepted.size < MAX_REALMS;
+        if (!before) return accepted.size < MAX_REALMS;
+        const isAnswered = isRenewal(challenge, before);
+        if (!isAnswered) before.isRefused = true;
+        return isAnswered;
       });
-      for (const challenge of news) accepted.set(keyOf(challenge), { challenge, count: 0 });
+      for (const challenge of news) accepted.set(keyOf(challenge), { challenge, count: 0, isRefused: false });
       return news.length > 0;
     },
     authorize: (method, uri) =>
@@ -61,6 +60,18 @@ export function createDigestClient(known: readonly DigestCredentials[], ids: Ids
         return answer(entry.challenge, entry.count, ids.hex(16), { method, uri });
       }),
   };
+}
+
+/** A challenge that is answered, in how many requests, and whether an answer to it was refused. */
+type Accepted = { challenge: Answerable; count: number; isRefused: boolean };
+
+/** Whether a server that knows our credentials only wants a new nonce for them. */
+function isRenewal({ nonce, stale }: Answerable, { challenge, count, isRefused }: Accepted): boolean {
+  if (nonce === challenge.nonce) return false;
+  // The previous nonce was good for a request before this one. Servers with a nonce for each request leave out stale.
+  if (count > 1 && !isRefused) return true;
+  // stale=true says that the password was right (RFC 7616 3.3). Such a nonce must be good for at least one request.
+  return stale && (!challenge.stale || count > 1);
 }
 
 const keyOf = ({ from, realm }: Answerable): string => `${from} ${realm}`;

@@ -2,6 +2,7 @@ import { buildRequest, type HeaderLines } from '../message/build.ts';
 import type { SipRequest, SipResponse } from '../message/message.ts';
 import type { NameAddr } from '../message/name-addr.ts';
 import type { Uri } from '../message/uri.ts';
+import { MAGIC_COOKIE } from '../message/via.ts';
 import { literalAddress } from '../transport/address.ts';
 import type { Target } from '../transport/transport.ts';
 
@@ -54,6 +55,13 @@ export const keyOfRequest = (request: SipRequest): string =>
 /** The key of the dialog that a response to our request belongs to: its From is us. */
 export const keyOfResponse = (response: SipResponse): string =>
   dialogKey(response.callId, response.fromTag ?? '', response.toTag ?? '');
+
+/**
+ * Whether a request that makes a dialog does not say where later requests go (RFC 3261 8.1.1.8, RFC 6665 4.1.3). One of
+ * RFC 2543, whose branch has no magic cookie, need not: they go to its From.
+ */
+export const lacksContact = ({ contact, topVia }: SipRequest): boolean =>
+  contact === undefined && topVia?.params['branch']?.startsWith(MAGIC_COOKIE) === true;
 
 /** The dialog that a request of a peer makes on our side (RFC 3261 12.1.1). */
 export function uasDialog(request: SipRequest, localTag: string, source: Target, flow?: Target): Dialog {

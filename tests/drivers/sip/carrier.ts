@@ -111,6 +111,7 @@ export class Carrier {
     headers = [],
     sdp,
     contentType = 'application/sdp',
+    contact = `<${this.uri}>`,
     branch = `z9hG4bK-${++this.#branches}-${this.port}`,
   }: {
     method: string;
@@ -124,6 +125,8 @@ export class Carrier {
     headers?: HeaderLines;
     sdp?: string;
     contentType?: string;
+    /** '' leaves it out. */
+    contact?: string;
     branch?: string;
   }): void {
     const uri = `sip:${user}@127.0.0.1:${port}`;
@@ -134,7 +137,7 @@ export class Carrier {
       to: `<${uri}>${toTag === undefined ? '' : `;tag=${toTag}`}`,
       callId,
       cseq: number,
-      contact: `<${this.uri}>`,
+      ...(contact && { contact }),
       headers,
       ...(sdp !== undefined && { contentType: contentType || undefined, body: sdp }),
     });

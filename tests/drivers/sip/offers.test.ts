@@ -50,6 +50,18 @@ offers('an INVITE whose description is one of several parts is answered', async 
   assert.equal([refused.status, refused.header('Accept')], [415, 'application/sdp, multipart/mixed']);
 });
 
+for (const [method, headers] of [
+  ['INVITE', []],
+  ['SUBSCRIBE', [['Event', 'message-summary']]],
+] as const)
+  offers(`a ${method} that does not say where later requests go is refused`, async () => {
+    const { carrier, phone } = await world();
+    const asked = { method, port: phone.port, headers, ...(method === 'INVITE' && { sdp: audioAt(10_000) }) };
+    carrier.send({ ...asked, contact: '' });
+    assert.is((await carrier.response(method)).status, 400);
+    assert.is(phone.channels.length, 0);
+  });
+
 for (const direction of ['sendonly', 'inactive'])
   offers(
     `a call that begins on hold (${direction}) is held when it is answered, and taken back by a re-INVITE`,

@@ -10,7 +10,7 @@ import {
   statusFromCause,
 } from '../../../src/drivers/sip/causes.ts';
 import { defaultAor } from '../../../src/drivers/sip/config.ts';
-import { parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
+import { isFlash, parseInfoDigit } from '../../../src/drivers/sip/info-digits.ts';
 import { resourceOf } from '../../../src/drivers/sip/messages.ts';
 import { assertedParty, partyOf, userOf } from '../../../src/drivers/sip/party.ts';
 import { buildRequest, buildResponse, type HeaderLines } from '../../../src/sip/message/build.ts';
@@ -105,6 +105,22 @@ test('digits are read from both forms of INFO', () => {
     ['text/plain', '5'],
   ] as const)
     assert.is(read(type, body), undefined, body);
+});
+
+test('a hook flash in an INFO is known, and is no digit', () => {
+  const verdict = (type: string, body: string) => {
+    const info = request([], type, body);
+    return [isFlash(info), parseInfoDigit(info)];
+  };
+  for (const [type, body] of [
+    ['application/dtmf-relay', 'Signal=16\r\nDuration=160\r\n'],
+    ['application/dtmf-relay', 'Duration=160\r\nsignal = !\r\n'],
+    ['application/dtmf', '16'],
+    ['application/dtmf', '!'],
+  ] as const)
+    assert.equal(verdict(type, body), [true, undefined], body);
+  assert.equal(verdict('application/dtmf-relay', 'Signal=15\r\nDuration=16'), [false, { digit: 'D', durationMs: 16 }]);
+  assert.equal(verdict('text/plain', '16'), [false, undefined]);
 });
 
 test('parties are read from addresses; anonymous ones stay unknown', () => {

@@ -51,6 +51,14 @@ transfers('a REFER is accepted, told as it goes, and is over with the last word'
   ]);
 });
 
+transfers('a transfer to a host without a number goes to the extension s', async () => {
+  const { phone, channel } = await called({
+    config: { endpoints: [{ ...anybody, allowance: { extensions: ['200', 's'] } }] },
+  });
+  assert.is(await phone.refer('<sip:pbx.example;user=phone>'), 202);
+  assert.is(asked(await channel.heard('leg.transferAsked'))?.extension, 's');
+});
+
 transfers('a text message is answered 202, inside a call and outside', async () => {
   const { phone } = await called();
   assert.is(await phone.request('MESSAGE', ['Content-Type: text/plain']), 202);

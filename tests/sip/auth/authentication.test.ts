@@ -229,6 +229,23 @@ test('a server that calls every nonce stale is answered twice; one that accepts 
   }
 });
 
+test('a server that wants a new nonce without calling the old one stale gets it once credentials were good', () => {
+  const { client } = setUp();
+  const challenge = (nonce: number): Challenge[] => [
+    { from: 'Proxy-Authenticate', value: `Digest realm="home", nonce="${nonce}"` },
+  ];
+  const alice = client();
+  for (const [nonce, method] of ['INVITE', 'UPDATE', 'BYE'].entries()) {
+    // From the second request on, it is sent with the nonce of the one before.
+    if (nonce > 0) alice.authorize(method, 'sip:h');
+    assert.ok(alice.challenged(challenge(nonce)), method);
+    assert.match(alice.authorize(method, 'sip:h')[0]!.value, `nonce="${nonce}"`);
+  }
+  assert.not.ok(alice.challenged(challenge(3)), 'refused with the nonce that it was given for this request');
+  alice.authorize('BYE', 'sip:h');
+  assert.not.ok(alice.challenged(challenge(4)), 'a password that was refused is not tried for each request');
+});
+
 test('a server that names another realm each time is answered for four of them', () => {
   const client = createDigestClient([{ username: 'alice', password: 'wonderland' }], createIds(new ManualClock()));
   const taken = [1, 2, 3, 4, 5, 6].filter((realm) =>
