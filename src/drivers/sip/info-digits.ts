@@ -40,8 +40,12 @@ export function parseInfoDigit(request: SipRequest): InfoDigit | undefined {
 
 /** Whether it tells of a hook flash (`!`, or 16 as in RFC 4733), which is no digit. */
 export const isFlash = ({ contentType, body }: SipRequest): boolean =>
-  /^application\/dtmf(-relay)?$/.test(contentType ?? '') &&
-  /^\s*(signal\s*=\s*)?(!|16)\s*$/im.test(body.toString('utf8', 0, 256));
+  (contentType === 'application/dtmf-relay' || contentType === 'application/dtmf') &&
+  body
+    .toString('utf8', 0, 256)
+    .split(/[\r\n]+/)
+    .map((line) => line.replace(/^\s*signal\s*=/i, '').trim())
+    .some((signal) => signal === '!' || signal === '16');
 
 /** Event numbers of RFC 4733 stand for the signs that are no numbers. */
 const digitOf = (signal: string): string => {
