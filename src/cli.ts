@@ -67,6 +67,7 @@ Options:
                          URL of the inspector's relay (default ws://localhost:8080)
       --wait <seconds>   \`ready\`: how long to keep asking (default 0); \`drain\`: how long to wait (default: no limit)
       --off              \`drain\`: take new calls again
+      --move             \`drain\`: have another node of the cluster go on with the calls, and end the server
       --run <command>    \`replay\`: starts the application; it finds HOOKSWITCH_URL, _USERNAME and _PASSWORD in its environment
       --as-test          \`bundle\`: print a test of the call instead, for \`node --test\`
       --from <directory> \`import\`: directory of the Asterisk configuration, such as /etc/asterisk
@@ -147,6 +148,7 @@ function parse(args: string[]) {
         'take-over': { type: 'boolean' },
         wait: { type: 'string' },
         off: { type: 'boolean' },
+        move: { type: 'boolean' },
         port: { type: 'string' },
         run: { type: 'string' },
         'as-test': { type: 'boolean' },
@@ -244,16 +246,18 @@ type AskOptions = {
   'as-test'?: boolean;
   wait?: string;
   off?: boolean;
+  move?: boolean;
 };
 
 async function ask(
   command: string,
   rest: readonly string[],
-  { json = false, app, forget, 'as-test': asTest = false, wait, off }: AskOptions,
+  { json = false, app, forget, 'as-test': asTest = false, wait, off, move }: AskOptions,
 ): Promise<number> {
   for (const [option, given, owner] of [
     ['--as-test', asTest, 'bundle'],
     ['--forget', forget !== undefined, 'nodes'],
+    ['--move', move === true, 'drain'],
   ] as const)
     if (given && command !== owner) return refuseUsage(`${option} is an option of \`${owner}\``);
   const { commands, operate } = await import('./operator/operate.ts');
@@ -272,7 +276,7 @@ async function ask(
   process.stdout.on('error', () => process.exit(exitCode.ok));
   const write = asTest ? await writerOfTest() : (text: string) => void process.stdout.write(text);
   return reportErrors(() =>
-    operate({ command, id: rest[0], app, forget, json, waitMs, off }, readClientSettings(process.env), {
+    operate({ command, id: rest[0], app, forget, json, waitMs, off, move }, readClientSettings(process.env), {
       write,
       now: () => systemClock.now(),
       signal: end.signal,

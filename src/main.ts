@@ -69,6 +69,12 @@ export type RunningServer = {
    * @throws (rejects) Error without a state store.
    */
   leave(graceMs: number, lingers?: boolean): Promise<void>;
+  /**
+   * Answers the requests under way, for so many ms at most, and has another node go on with all calls. Their audio goes on
+   * until the process ends: stand still for a moment, and end it directly then.
+   * @throws (rejects) Error without a cluster or state store; LinkError if NATS does not take the state.
+   */
+  moveCalls(graceMs: number): Promise<void>;
   /** Ends everything and releases every port, timer and thread. */
   close(): Promise<void>;
 };
@@ -140,6 +146,17 @@ async function build(base: Base): Promise<RunningServer> {
     },
   ]);
 
+  /** @returns what writes the state, and cuts the connections */
+  const leaveConnections = async (graceMs: number): Promise<() => void> => {
+    if (!keeping) throw new Error('there is no state store (state_store.on)');
+    await Promise.all([http.leave(graceMs), atMost(clock, graceMs, network.connections.leave())]);
+    return () => {
+      keeping.handOver();
+      // Nobody has to wait until the process ends for what only it has the keys of.
+      for (const connections of [http, network.connections]) connections.cut();
+    };
+  };
+
   return {
     addresses: {
       http: `${config.http.tls ? 'https' : 'http'}://${hostAndPort(http.address.address, http.address.port)}/ari`,
@@ -184,14 +201,15 @@ async function build(base: Base): Promise<RunningServer> {
     dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
     async leave(graceMs, lingers = false) {
-      if (!keeping) throw new Error('there is no state store (state_store.on)');
-      await Promise.all([http.leave(graceMs), atMost(clock, graceMs, network.connections.leave())]);
-      const written = (): void => {
-        keeping.handOver();
-        // Nobody has to wait until the process ends for what only it has the keys of.
-        for (const connections of [http, network.connections]) connections.cut();
-      };
+      const written = await leaveConnections(graceMs);
       await leaveAudio(base, network.media, { lingers, written });
+    },
+    async moveCalls(graceMs) {
+      if (!state.cluster) throw new Error('this server is no node of a cluster');
+      const written = await leaveConnections(graceMs);
+      await network.media.linger?.();
+      written();
+      await state.cluster.moveCalls(graceMs);
     },
     close: () => scope.close(),
   };

@@ -69,10 +69,13 @@ export async function serve(
     process.stderr.write(`hookswitch: the calls cannot be taken over: ${taken.message}\n`);
     return false;
   }
+  let askedToMove = (): void => {};
+  const moving = new Promise<void>((resolve) => (askedToMove = resolve));
   const io = {
     ...(taken && { standIn: taken }),
     ...{ logging, ...(inspect && { inspect }), ...(threads && { startMediaThread: threads.start }) },
     fenced: () => fatal(new Error('another node goes on with the calls of this one')),
+    moveCalls: () => askedToMove(),
     supervised: supervised && begun && { ...begun, upgrade: () => supervised.upgrade() },
   };
   const running = await startServer(config, io).catch((error: unknown) => {
@@ -86,7 +89,7 @@ export async function serve(
   for (const warning of warnings(config)) log.warn({ warning }, 'likely mistake in the configuration');
   const stopCompacting = compactWhenIdle(systemClock, () => running.channels() === 0, running.compact);
   process.on('SIGHUP', () => applyReload(running, reload, log));
-  const stopped = untilStopped(running, { config, log, supervised });
+  const stopped = untilStopped(running, { config, log, supervised, moving });
   // Last: the reader of the banner may send a signal directly.
   process.stdout.write(banner(config, running));
   supervised?.ready();
@@ -170,7 +173,12 @@ function banner(config: Config, { addresses, password = config.generated_passwor
 /** Resolves after a stop signal, when the server has closed. */
 function untilStopped(
   running: RunningServer,
-  { config, log, supervised }: { config: Config; log: Logger; supervised: Supervised | undefined },
+  {
+    config,
+    log,
+    supervised,
+    moving,
+  }: { config: Config; log: Logger; supervised: Supervised | undefined; moving: Promise<void> },
 ): Promise<void> {
   return new Promise((done, failed) => {
     const say = (sentence: string) => process.stdout.write(`${sentence}\n`);
@@ -179,10 +187,17 @@ function untilStopped(
       error === undefined ? done() : failed(error as Error),
     );
     process.on('SIGTERM', stop).on('SIGINT', stop);
+    const leaveMs = config.supervisor.leave_timeout * 1000;
+    moving
+      .then(() => running.moveCalls(leaveMs / 2))
+      // The media threads go on meanwhile, for the time that the other node takes. Nothing else is handled any more.
+      .then(() => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, leaveMs))
+      .then(() => done(), failed);
     // Without closing anything: the next process goes on with the sockets.
     const leave = (why: string, lingers: boolean): void => {
       log.info({ channels: running.channels() }, why);
-      running.leave(config.supervisor.leave_timeout * leaveShare, lingers).then(() => done(), failed);
+      // The rest of the time is for writing.
+      running.leave(leaveMs / 2, lingers).then(() => done(), failed);
     };
     supervised?.listen(
       (lingers) => leave('the calls are left to the next server', lingers),
@@ -193,9 +208,6 @@ function untilStopped(
     );
   });
 }
-
-/** Of the time that leaving may take, in ms: the rest is for writing. */
-const leaveShare = 500;
 
 /** The bounds of the supervisor, which has no configuration of its own. */
 const supervisorBounds = ({ supervisor: all }: Config): SupervisionBounds & HolderBounds => ({

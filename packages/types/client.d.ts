@@ -3129,6 +3129,8 @@ export interface OwnOperations {
         upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
         /** Take no new calls. Live calls continue and may place others. */
         drain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
+        /** Have another node of the cluster go on with all calls, and end this server. Answered when it is about to. */
+        moveCalls(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
         /** Take new calls again. */
         undrain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
         /** List the alarms, critical ones first. */
@@ -3415,6 +3417,7 @@ export declare const ownOperations: {
         readonly get: 'GET /hookswitch/server';
         readonly upgrade: 'POST /hookswitch/server/upgrade';
         readonly drain: 'POST /hookswitch/server/drain';
+        readonly moveCalls: 'POST /hookswitch/server/move';
         readonly undrain: 'DELETE /hookswitch/server/drain';
         readonly listAlarms: 'GET /hookswitch/alarms';
         readonly getHistory: 'GET /hookswitch/history';

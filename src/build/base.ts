@@ -83,6 +83,8 @@ export type ServerIo = {
   startServer?: (config: Config, io: ServerIo) => Promise<StandInServer>;
   /** Another server goes on with the calls of this one, which has to end without a word. */
   fenced?: () => void;
+  /** Has another node go on with the calls of this server ({@link RunningServer.moveCalls}), and ends its process. */
+  moveCalls?: () => void;
   /** Left out: nobody starts the server again. */
   supervised?: Supervised | undefined;
   logging?: Logging;

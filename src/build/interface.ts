@@ -108,11 +108,15 @@ export async function buildInterface({ base, network, state, calls, technologies
     registrations: state.registrations,
     watchers: state.watchers,
     cluster: state.cluster,
-    server: createServerOwner(base, { channels: calls.channels, sip: technologies.sip }, async () => ({
-      ...{ sip: listenersOf(technologies), listening: whoMayListen(listeningSettings) },
-      media_threads: network.media.spread?.() ?? [],
-      ...(await workOf(network, watched)),
-    })),
+    server: createServerOwner(
+      base,
+      { channels: calls.channels, sip: technologies.sip, cluster: state.cluster },
+      async () => ({
+        ...{ sip: listenersOf(technologies), listening: whoMayListen(listeningSettings) },
+        media_threads: network.media.spread?.() ?? [],
+        ...(await workOf(network, watched)),
+      }),
+    ),
     logLevels: createLogLevels(log),
   };
   const { answers, monitoring } = watched;

@@ -121,6 +121,16 @@ export interface Cluster {
   serve(served: Served): void;
   hit(limit: string): void;
   figures(): ClusterFigures;
+  /**
+   * Why no other node can go on with the calls of this one now, in words; undefined: one can, and NATS has the whole state.
+   * Waits for NATS for `mostMs` at most.
+   */
+  whyNotMoved(mostMs: number): Promise<string | undefined>;
+  /**
+   * Has another node go on with the calls of this one at once. The state that NATS has is whole then, and the link is closed:
+   * end the process directly. @throws (rejects) LinkError if NATS does not take the state within `mostMs`.
+   */
+  moveCalls(mostMs: number): Promise<void>;
   /** Has the calls of lost nodes end as those of this server, which is about to stop, and takes none over any more. */
   endStandIns(): Promise<void>;
   close(): Promise<void>;
@@ -439,6 +449,24 @@ export function createCluster(options: ClusterOptions): Cluster {
       ...(replica && { replica: replica.figures() }),
       ...(takeovers && { standIns: takeovers.standIns }),
     }),
+    async whyNotMoved(mostMs) {
+      if (!replica || !takeovers) return 'its calls are not replicated (cluster.replicate)';
+      if (takeovers.standIns > 0) return 'it goes on with calls of a lost node';
+      if (link.state !== 'up') return 'NATS cannot be reached';
+      const isReady = ({ state, beat }: Member): boolean => state === 'member' && beat?.figures.draining === false;
+      if (!members.list().some(isReady)) return 'no other node takes calls';
+      return replica.flush(mostMs).then(
+        () => undefined,
+        () => 'NATS does not take its state in time',
+      );
+    },
+    async moveCalls(mostMs) {
+      await replica?.flush(mostMs);
+      telling.end(true);
+      // The message has left when this is answered.
+      await link.find(nodeKey(name)).catch(() => {});
+      await link.close();
+    },
     endStandIns: async () => takeovers?.close(),
     async close() {
       await takeovers?.close();

@@ -20,6 +20,8 @@ export type Beat = {
   figures: NodeFigures;
   /** It ends. */
   leaves?: true;
+  /** It ends, and another node is to go on with its calls. */
+  moves?: true;
 };
 
 /** Another node. */
@@ -120,6 +122,11 @@ export function createMembers(options: MembersOptions): Members {
     tell(node, { type: 'left' });
     held.delete(node.name);
   };
+  /** Its process ends; its calls do not. */
+  const leaveCalls = (node: Held): void => {
+    clock.clearTimeout(node.timer);
+    tell(node, { type: 'left' });
+  };
   return {
     list: () => [...held.values()].map(shown).sort((one, other) => (one.name < other.name ? -1 : 1)),
     find(name) {
@@ -144,6 +151,7 @@ export function createMembers(options: MembersOptions): Members {
       node.heardAt = clock.now();
       // It has ended its calls: nothing of it is missing.
       if (beat.leaves) return remove(node);
+      if (beat.moves) return leaveCalls(node);
       node.epoch = beat.epoch;
       wait(node);
       // Another process has this name: the objects of the previous one are gone.

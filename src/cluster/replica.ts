@@ -56,6 +56,8 @@ export type ReplicaFigures = {
 /** Writes the state of this node. */
 export interface Replica {
   figures(): ReplicaFigures;
+  /** Resolves when NATS has confirmed everything so far. @throws (rejects) LinkError timeout behind so many ms. */
+  flush(mostMs: number): Promise<void>;
   /** Ends it. @param gone nothing of this node goes on: the copy is removed. */
   close(gone: boolean): Promise<void>;
 }
@@ -76,6 +78,9 @@ type Head = {
 
 /** The subject of the state of a node. */
 export const stateSubject = (cluster: string, node: string): string => `${cluster}.state.${node}`;
+
+/** How often {@link Replica.flush} looks, in ms. */
+const flushLookMs = 5;
 
 /** The copy is written anew when the changes behind it are so many messages, or twice as long. */
 const mostMessages = 1_000;
@@ -281,11 +286,21 @@ export function createReplica(options: ReplicaOptions): Replica {
     timer = clock.setTimeout(again, told ? options.retryMs : intervalMs);
   };
   again();
+  /** The oldest change that NATS has not confirmed. */
+  const unconfirmedSince = (): number | undefined => incompleteSince ?? writer.since ?? waiting.since;
 
   return {
     figures() {
-      const since = incompleteSince ?? writer.since ?? waiting.since;
+      const since = unconfirmedSince();
       return { ...writer.counts, lagMs: since === undefined ? 0 : Math.round(clock.monotonic() - since) };
+    },
+    async flush(mostMs) {
+      const end = clock.monotonic() + mostMs;
+      while (unconfirmedSince() !== undefined) {
+        if (clock.monotonic() > end) throw new LinkError('timeout');
+        run.send({ type: 'due' });
+        await new Promise<void>((resolve) => void clock.setTimeout(resolve, flushLookMs));
+      }
     },
     async close(gone) {
       clock.clearTimeout(timer);

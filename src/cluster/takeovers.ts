@@ -77,8 +77,8 @@ export function createTakeovers(options: TakeoversOptions): Takeovers {
     const now = clock.now();
     upSince = link.state === 'up' ? (upSince ?? now) : undefined;
     const found = upSince === undefined ? [] : members.list();
-    for (const { name, heardAt } of found) {
-      const silentMs = now - Math.max(heardAt ?? 0, upSince ?? now);
+    for (const { name, heardAt, beat } of found) {
+      const silentMs = beat?.moves ? afterMs : now - Math.max(heardAt ?? 0, upSince ?? now);
       if (silentMs < afterMs) {
         watched.get(name)?.run.send({ type: 'heard' });
         continue;

@@ -178,10 +178,10 @@ export function createTelling(parts: Parts) {
   let joining: unknown;
   let dropAnswers = (): void => {};
   let stopWatching = (): void => {};
-  const tell = (figures: NodeFigures, leaves?: true): void => {
+  const tell = (figures: NodeFigures, ends: Pick<Beat, 'leaves' | 'moves'> = {}): void => {
     const own: Beat = {
       ...{ name, epoch: link.epoch, term: link.term, revision: presence.revision },
-      ...{ states: states.revision, figures, ...(leaves && { leaves }) },
+      ...{ states: states.revision, figures, ...ends },
     };
     link.publish(subjects.beats, writeFrame(own));
   };
@@ -235,11 +235,11 @@ export function createTelling(parts: Parts) {
       beatOn();
     },
     figures: () => served?.figures(),
-    /** @returns a function that says once more that this node has left */
-    end(): () => void {
+    /** @param moves another node is to go on with its calls. @returns a function that says once more that this node has left */
+    end(moves = false): () => void {
       const figures = served?.figures();
       const leave = (): void => {
-        if (figures) tell(figures, true);
+        if (figures) tell(figures, moves ? { moves: true } : { leaves: true });
       };
       leave();
       clock.clearTimeout(timer);

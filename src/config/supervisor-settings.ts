@@ -37,7 +37,8 @@ export const supervisor = group(
     leave_timeout: number(0.1, 60, {
       default: 5,
       unit: 's',
-      description: 'How long a server may take to hand its calls to the next version before it is killed.',
+      description:
+        'How long a server may take to hand its calls to the next version before it is killed. A server whose calls are moved to another node (`hookswitch drain --move`) ends so long afterwards.',
     }),
     standby: flag({
       default: true,

@@ -80,12 +80,13 @@ export type Owners = {
   contacts: Contacts;
   registrations: Pick<Registrations, 'list'>;
   watchers: Watchers;
-  /** Information about the server, its replacement by the next version, and whether it takes new calls. @throws AriError */
+  /** Information about the server, its replacement by the next version or another node, and whether it takes new calls. @throws AriError */
   server: {
     get(): ServerInfo | Promise<ServerInfo>;
     upgrade(): Promise<void>;
     drain(): Promise<ServerInfo> | ServerInfo;
     undrain(): Promise<ServerInfo> | ServerInfo;
+    moveCalls(): Promise<void>;
   };
   /** What an operator should look at, and figures of each minute. */
   alarms: { list(): Promise<Alarm[]>; history(): History };

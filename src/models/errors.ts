@@ -85,6 +85,7 @@ export const ariErrors = {
   tooManyTokens: { status: 409, message: 'The limit of {most} tokens is reached (http.tokens.most). Revoke one first' },
   tokenNotFound: { status: 404, message: 'Token not found' },
   groupMemberNotFound: { status: 404, message: 'Group or member not found' },
+  moveImpossible: { status: 409, message: 'The calls cannot be moved to another node: {reason}' },
   upgradeImpossible: { status: 409, message: 'The server cannot be upgraded: {reason}' },
   chartNotFound: { status: 404, message: 'Chart not found' },
   banNotFound: { status: 404, message: 'This address is not banned and has no failed log-ins' },

@@ -10,6 +10,8 @@ type DrainOptions = {
   waitMs?: number | undefined;
   /** Take new calls again. */
   off?: boolean | undefined;
+  /** Have another node of the cluster go on with all calls: the server ends. */
+  move?: boolean | undefined;
   /** Write JSON, one line for each change. */
   json: boolean;
   /** Ends the wait; the server stays drained. */
@@ -21,11 +23,15 @@ type DrainOptions = {
  * Has the server take no new calls, and waits until no channel is left. Writes how many are left, each time that it
  * changes. @throws AskError (rejects) if channels are left at the end of the wait; the server stays drained.
  */
-export async function drain(client: Client, { waitMs, off, json, signal, write }: DrainOptions): Promise<void> {
+export async function drain(client: Client, { waitMs, off, move, json, signal, write }: DrainOptions): Promise<void> {
   const tell = (text: string, state: object) => write(json ? `${JSON.stringify(state)}\n` : `${text}\n`);
   if (off) {
     await client.ask('DELETE', '/hookswitch/server/drain');
     return tell('the server takes new calls again', { draining: false });
+  }
+  if (move) {
+    await client.ask('POST', '/hookswitch/server/move');
+    return tell('another node goes on with the calls; the server ends', { moved: true });
   }
   const end = waitMs === undefined ? Number.POSITIVE_INFINITY : systemClock.monotonic() + waitMs;
   let { channels } = JSON.parse(await client.ask('POST', '/hookswitch/server/drain')) as ServerInfo;

@@ -41,6 +41,8 @@ type Asked = {
   app?: string | undefined;
   /** How long `drain` waits, in ms; undefined: until no call is left. */
   waitMs?: number | undefined;
+  /** `drain`: have another node go on with the calls. */
+  move?: boolean | undefined;
   /** `drain`: take calls again. */
   off?: boolean | undefined;
   /** Node that `nodes` removes. */
@@ -78,7 +80,10 @@ export const commands: Readonly<Record<string, Command>> = {
   stuck: { about: 'list stuck calls and objects, and what they wait for', none: 'nothing is stuck' },
   bundle: { about: 'print all records of a call as one JSON document, without secrets', needsId: true },
   watch: { about: 'follow the entries of a call', needsId: true },
-  drain: { about: 'take no new calls and wait until no call is left (--wait); --off takes calls again' },
+  drain: {
+    about:
+      'take no new calls and wait until no call is left (--wait); --off takes calls again, --move has another node go on with them',
+  },
   upgrade: { about: 'let the installed version take over from the running one (serve --supervised)' },
 };
 

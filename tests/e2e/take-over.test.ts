@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Channel } from '../../src/models/channel.ts';
+import type { ClusterNode } from '../../src/models/cluster-node.ts';
 import type { AriClient } from '../support/ari-client.ts';
 import { NodeProcess, type NodeSettings, TestCluster } from '../support/cluster-nodes.ts';
 import { freePort } from '../support/free-port.ts';
@@ -166,6 +167,65 @@ onNodes(
     assert.equal(await b.client().ok('GET', '/channels'), []);
   },
 );
+
+/** What a node answers that is to have others go on with its calls. */
+const moved = async (node: NodeProcess): Promise<[number, string | undefined]> => {
+  const answer = await node.ask('POST', '/hookswitch/server/move');
+  const { message } = (answer.status === 204 ? {} : await answer.json()) as { message?: string };
+  return [answer.status, message];
+};
+
+onNodes(
+  'a node that is about to end has its calls go on elsewhere, and their audio until then',
+  ['a', 'b'],
+  // Longer than the test: nobody waits until it is lost.
+  { ...automatic, take_over_after: 300, suspect_after: 300, away_after: 600 },
+  async (cluster, ends) => {
+    const [a, b] = [cluster.node('a'), cluster.node('b')];
+    const app = await a.app('shop');
+    const calls = [await callIn(app, b, ends), await callIn(app, b, ends)] as const;
+    const [one, other] = calls;
+    assert.is((await app.request('POST', `/channels/${one.channel.id}/record?name=talk&format=wav`)).status, 201);
+    await app.waitFor('RecordingStarted');
+    const bridge = await app.ok<{ id: string }>('POST', '/bridges?type=mixing');
+    for (const { channel } of calls) await app.ok('POST', `/bridges/${bridge.id}/addChannel?channel=${channel.id}`);
+    one.phone.audio.hum(400);
+    await other.phone.audio.hears([400], [400, 700]);
+    const lines = new Set<string>();
+    const told = app.events.length;
+    assert.equal(await moved(b), [204, undefined]);
+    for (const { phone } of calls)
+      await phone.until(() => phone.reinvites.length > 0, 'an INVITE from the new address');
+    await cluster.sees(a, { b: 'member' });
+    await other.phone.audio.hears([400], [400, 700]);
+    for (const { channel } of calls)
+      assert.is((await a.client().ok<Channel>('GET', `/channels/${channel.id}`)).state, 'Up');
+    assert.is((await app.request('POST', '/recordings/live/talk/stop')).status, 204);
+    await app.waitFor('RecordingFinished', ({ recording }) => recording.name === 'talk');
+    // They have not left, and nothing was told twice.
+    for (const { type } of app.events.slice(told)) lines.add(type);
+    assert.equal([...lines].sort(), ['RecordingFinished']);
+    assert.is(await b.child.ended(), 0);
+    for (const { phone } of calls) phone.hangup();
+    for (const { channel } of calls) await app.waitFor('StasisEnd', (event) => event.channel.id === channel.id);
+  },
+);
+
+onNodes('calls are not moved where nobody can go on with them', ['a', 'b'], automatic, async (cluster) => {
+  const [a, b] = [cluster.node('a'), cluster.node('b')];
+  const refused = (reason: string) => [409, `The calls cannot be moved to another node: ${reason}`];
+  assert.is((await a.ask('POST', '/hookswitch/server/drain')).status, 200);
+  await untilAsked(
+    async () =>
+      ((await (await b.ask('GET', '/hookswitch/nodes')).json()) as ClusterNode[])[0]?.figures?.draining === true,
+    () => 'it does not drain',
+  );
+  assert.equal(await moved(b), refused('no other node takes calls'));
+  await cluster.nats.child.end('SIGKILL');
+  await cluster.sees(b, { b: 'away' });
+  assert.equal(await moved(b), refused('NATS cannot be reached'));
+  assert.is((await b.ask('GET', '/health/live')).status, 200);
+});
 
 const browserPort = await freePort();
 

@@ -502,6 +502,7 @@ const rows: Row[] = [
   { ask: 'DELETE /hookswitch/sessions', call: ['sessions.close', asker], status: 204 },
   { ask: 'POST /hookswitch/sessions/tickets', call: ['sessions.ticket', asker], status: 200, answer: samples.ticket },
   { ask: 'POST /hookswitch/server/upgrade', call: ['server.upgrade'], status: 204 },
+  { ask: 'POST /hookswitch/server/move', call: ['server.moveCalls'], status: 204 },
   { ask: 'POST /hookswitch/server/drain', call: ['server.drain'], status: 200, answer: samples.server },
   { ask: 'DELETE /hookswitch/server/drain', call: ['server.undrain'], status: 200, answer: samples.server },
   { ask: 'GET /hookswitch/nodes', call: ['cluster.nodes'], status: 200, answer: [samples.node] },

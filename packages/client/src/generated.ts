@@ -3162,6 +3162,8 @@ export interface OwnOperations {
     upgrade(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
     /** Take no new calls. Live calls continue and may place others. */
     drain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
+    /** Have another node of the cluster go on with all calls, and end this server. Answered when it is about to. */
+    moveCalls(params?: Record<string, never>, options?: RequestOptions): Promise<void>;
     /** Take new calls again. */
     undrain(params?: Record<string, never>, options?: RequestOptions): Promise<ServerInfo>;
     /** List the alarms, critical ones first. */
@@ -3450,6 +3452,7 @@ export const ownOperations = {
     get: 'GET /hookswitch/server',
     upgrade: 'POST /hookswitch/server/upgrade',
     drain: 'POST /hookswitch/server/drain',
+    moveCalls: 'POST /hookswitch/server/move',
     undrain: 'DELETE /hookswitch/server/drain',
     listAlarms: 'GET /hookswitch/alarms',
     getHistory: 'GET /hookswitch/history',

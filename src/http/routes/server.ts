@@ -42,6 +42,18 @@ export const server: Resource = {
       handle: (server) => server.drain(),
     }),
     operation({
+      method: 'POST',
+      path: '/server/move',
+      nickname: 'moveCalls',
+      summary:
+        'Have another node of the cluster go on with all calls, and end this server. Answered when it is about to.',
+      notes:
+        'Needs `cluster.replicate`, and another node that takes calls. The calls go on as those of a lost node, at once and with their whole state: same ids, a re-INVITE from the new address.',
+      owner: 'server',
+      errors: ['moveImpossible'],
+      handle: (server) => server.moveCalls(),
+    }),
+    operation({
       method: 'DELETE',
       path: '/server/drain',
       nickname: 'undrain',
