@@ -179,6 +179,9 @@ async function withCall(
       async () => (await after.ok<unknown[]>('GET', '/channels')).length === 0,
       () => 'a channel stays',
     );
+  } catch (error) {
+    process.stderr.write(server.logged());
+    throw error;
   } finally {
     await pages.close();
     await server.close();
