@@ -6,7 +6,7 @@ import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
-import { leaveAudio } from './build/media-rest.ts';
+import { leavingOf } from './build/media-rest.ts';
 import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport, withFile } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';
@@ -146,17 +146,6 @@ async function build(base: Base): Promise<RunningServer> {
     },
   ]);
 
-  /** @returns what writes the state, and cuts the connections */
-  const leaveConnections = async (graceMs: number): Promise<() => void> => {
-    if (!keeping) throw new Error('there is no state store (state_store.on)');
-    await Promise.all([http.leave(graceMs), atMost(clock, graceMs, network.connections.leave())]);
-    return () => {
-      keeping.handOver();
-      // Nobody has to wait until the process ends for what only it has the keys of.
-      for (const connections of [http, network.connections]) connections.cut();
-    };
-  };
-
   return {
     addresses: {
       http: `${config.http.tls ? 'https' : 'http'}://${hostAndPort(http.address.address, http.address.port)}/ari`,
@@ -200,17 +189,7 @@ async function build(base: Base): Promise<RunningServer> {
     },
     dump: () => snapshotServer({ base, network, state, calls }, sip),
     connect: state.applications.connect,
-    async leave(graceMs, lingers = false) {
-      const written = await leaveConnections(graceMs);
-      await leaveAudio(base, network.media, { lingers, written });
-    },
-    async moveCalls(graceMs) {
-      if (!state.cluster) throw new Error('this server is no node of a cluster');
-      const written = await leaveConnections(graceMs);
-      await network.media.linger?.();
-      written();
-      await state.cluster.moveCalls(graceMs);
-    },
+    ...leavingOf(base, { network, state, http, keeping }),
     close: () => scope.close(),
   };
 }

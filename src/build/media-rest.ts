@@ -1,6 +1,10 @@
+import type { HttpServer } from '../http/server.ts';
+import { atMost } from '../lib/at-most.ts';
 import { leaveAudioIn, takeAudioIn } from '../stores/left-audio.ts';
 import type { MediaPlane, MediaRest } from '../telephony/media.ts';
 import type { Base } from './base.ts';
+import type { Network } from './network.ts';
+import type { State } from './state.ts';
 
 /**
  * The audio of calls that one process leaves to another. While the next one restores the calls, the threads of the one
@@ -32,6 +36,49 @@ export async function leaveAudio(
       return false;
     }
   });
+}
+
+/** Leaves the calls to another process: see `RunningServer`. */
+export function leavingOf(
+  base: Base,
+  {
+    network,
+    state,
+    http,
+    keeping,
+  }: {
+    network: Network;
+    state: State;
+    http: Pick<HttpServer, 'leave' | 'cut'>;
+    keeping: { handOver(): void } | undefined;
+  },
+): {
+  leave(graceMs: number, lingers?: boolean): Promise<void>;
+  moveCalls(graceMs: number): Promise<void>;
+} {
+  /** @returns what writes the state, and cuts the connections */
+  const leaveConnections = async (graceMs: number): Promise<() => void> => {
+    if (!keeping) throw new Error('there is no state store (state_store.on)');
+    await Promise.all([http.leave(graceMs), atMost(base.clock, graceMs, network.connections.leave())]);
+    return () => {
+      keeping.handOver();
+      // Nobody has to wait until the process ends for what only it has the keys of.
+      for (const connections of [http, network.connections]) connections.cut();
+    };
+  };
+  return {
+    async leave(graceMs, lingers = false) {
+      const written = await leaveConnections(graceMs);
+      await leaveAudio(base, network.media, { lingers, written });
+    },
+    async moveCalls(graceMs) {
+      if (!state.cluster) throw new Error('this server is no node of a cluster');
+      const written = await leaveConnections(graceMs);
+      await network.media.linger?.();
+      written();
+      await state.cluster.moveCalls(graceMs);
+    },
+  };
 }
 
 /** Waits for the end of the audio in the process before, and goes on with it. */

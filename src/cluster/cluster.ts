@@ -27,7 +27,15 @@ import { type ClusterRegistrations, createRegistrationHolders } from './registra
 import { createReplica, type Replica, type ReplicaFigures, stateSubject } from './replica.ts';
 import { createSharedStates, type SharedList, type SharedStates } from './shared-states.ts';
 import { createTakeovers, type Takeovers } from './takeovers.ts';
-import { createTelling, handOverPath, membershipPath, type Parts, subjectsOf, subjectTo } from './taking-part.ts';
+import {
+  createTelling,
+  handOverPath,
+  membershipPath,
+  movingOf,
+  type Parts,
+  subjectsOf,
+  subjectTo,
+} from './taking-part.ts';
 
 /** A node that is lost. */
 export type LostNode = Pick<NodeLost, 'node' | 'heard' | 'channels' | 'replicated'>;
@@ -449,24 +457,7 @@ export function createCluster(options: ClusterOptions): Cluster {
       ...(replica && { replica: replica.figures() }),
       ...(takeovers && { standIns: takeovers.standIns }),
     }),
-    async whyNotMoved(mostMs) {
-      if (!replica || !takeovers) return 'its calls are not replicated (cluster.replicate)';
-      if (takeovers.standIns > 0) return 'it goes on with calls of a lost node';
-      if (link.state !== 'up') return 'NATS cannot be reached';
-      const isReady = ({ state, beat }: Member): boolean => state === 'member' && beat?.figures.draining === false;
-      if (!members.list().some(isReady)) return 'no other node takes calls';
-      return replica.flush(mostMs).then(
-        () => undefined,
-        () => 'NATS does not take its state in time',
-      );
-    },
-    async moveCalls(mostMs) {
-      await replica?.flush(mostMs);
-      telling.end(true);
-      // The message has left when this is answered.
-      await link.find(nodeKey(name)).catch(() => {});
-      await link.close();
-    },
+    ...movingOf({ name, link, members, telling, replica: () => replica, takeovers: () => takeovers }),
     endStandIns: async () => takeovers?.close(),
     async close() {
       await takeovers?.close();

@@ -8,13 +8,15 @@ import { readFrame, writeFrame } from './frame.ts';
 import type { GroupMemberships, MembershipAsked } from './group-memberships.ts';
 import type { IdDirectory } from './id-directory.ts';
 import { watchLink } from './link.ts';
-import type { Beat, Members } from './members.ts';
+import type { Beat, Member, Members } from './members.ts';
 import { holderOf, type NamedLink, nodeKey } from './named-link.ts';
 import { answerPhones } from './phones.ts';
 import type { Presence } from './presence.ts';
 import type { PresenceChange } from './presence-messages.ts';
 import type { ClusterRegistrations } from './registration-holders.ts';
+import type { Replica } from './replica.ts';
 import type { SharedChange, SharedStates } from './shared-states.ts';
+import type { Takeovers } from './takeovers.ts';
 
 /** What a node tells the others, and how it answers them. */
 
@@ -252,3 +254,41 @@ export function createTelling(parts: Parts) {
     },
   };
 }
+
+/** Has another node go on with the calls of this one: see `Cluster`. */
+export const movingOf = ({
+  name,
+  link,
+  members,
+  telling,
+  replica,
+  takeovers,
+}: Pick<Parts, 'link' | 'members'> & {
+  name: string;
+  telling: ReturnType<typeof createTelling>;
+  replica(): Replica | undefined;
+  takeovers(): Takeovers | undefined;
+}): {
+  whyNotMoved(mostMs: number): Promise<string | undefined>;
+  moveCalls(mostMs: number): Promise<void>;
+} => ({
+  async whyNotMoved(mostMs) {
+    const [written, others] = [replica(), takeovers()];
+    if (!written || !others) return 'its calls are not replicated (cluster.replicate)';
+    if (others.standIns > 0) return 'it goes on with calls of a lost node';
+    if (link.state !== 'up') return 'NATS cannot be reached';
+    const isReady = ({ state, beat }: Member): boolean => state === 'member' && beat?.figures.draining === false;
+    if (!members.list().some(isReady)) return 'no other node takes calls';
+    return written.flush(mostMs).then(
+      () => undefined,
+      () => 'NATS does not take its state in time',
+    );
+  },
+  async moveCalls(mostMs) {
+    await replica()?.flush(mostMs);
+    telling.end(true);
+    // The message has left when this is answered.
+    await link.find(nodeKey(name)).catch(() => {});
+    await link.close();
+  },
+});
