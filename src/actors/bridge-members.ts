@@ -104,12 +104,11 @@ function turnLinks(bridge: BridgeEntry): void {
   for (const [session, node] of bridge.links) bridge.mix.change(session, linkMember(bridge, node));
 }
 
-/** A member is about to leave: it has no peers any more. Those of a part are told by the node of its bridge. */
+/** A member is about to leave: it has no peers any more. Those of a part that ends may go on in another one, with their peers. */
 function forgetOthers(channels: Pick<Channels, 'tell'>, bridge: BridgeEntry, channelId: string): void {
-  if (isPart(bridge)) return;
   const stay = bridge.stays.get(channelId);
-  const met = stay ? new MetChannel(channels, stay.channel) : bridge.guests.get(channelId)?.met;
-  if (met) forgetPeers([met]);
+  const isMoving = isPart(bridge) && bridgeSnapshot(bridge).value === 'emptying';
+  if (stay && !isMoving) forgetPeers([new MetChannel(channels, stay.channel)]);
 }
 
 /** The members meet, after one entered or left. Those of a part meet at the node of its bridge. */

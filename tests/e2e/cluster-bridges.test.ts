@@ -171,6 +171,10 @@ withNodes('members at three nodes hear each other once, over one link for each p
     'the digit',
   );
 
+  const peersOf = async ({ id: channel }: Caller): Promise<string | undefined> =>
+    (await app.request<{ value?: string }>('GET', `/channels/${channel}/variable?variable=BRIDGEPEER`)).body.value;
+  assert.is((await peersOf(carol))?.split(',').length, 3);
+
   // One is let out, one hangs up, and one enters another bridge of its node.
   const bobLeft = world.told('ChannelLeftBridge', bob);
   assert.is((await app.request('POST', `/bridges/${id}/removeChannel?channel=${bob.id}`)).status, 204);
@@ -190,6 +194,10 @@ withNodes('members at three nodes hear each other once, over one link for each p
   await carolLeft;
   assert.equal(await world.members(id), [alice.id]);
   assert.equal(await world.members('c~aside', 'a'), [carol.id]);
+  await untilAsked(
+    async () => !(await peersOf(carol)) && !(await peersOf(bob)),
+    () => 'who has left has peers',
+  );
 
   // Both are back, and then the bridge is destroyed.
   assert.is((await world.add(id, bob, carol)).status, 204);

@@ -36,7 +36,9 @@ export class Listeners {
     const channelId = `${node}~${crypto.randomUUID()}`;
     const host = `127.0.0.1:${this.#socket.address().port}`;
     const query = new URLSearchParams({ app: 'shop', external_host: host, format: 'ulaw', channelId });
+    const entered = app.waitFor('StasisStart', ({ channel }) => channel.id === channelId);
     const { id, channelvars } = await app.ok<Channel>('POST', `/channels/externalMedia?${query}`);
+    await entered;
     return { id, port: Number(channelvars?.['UNICASTRTP_LOCAL_PORT']) };
   }
 
