@@ -181,7 +181,7 @@ export const httpSettings = (
   pretty: general.pretty,
   validate: general.validate,
   refusalForm: policiesOf(general).refusalForm,
-  media_sockets: { log_in: log_in && policiesOf(general).logsIn, message },
+  media_sockets: { log_in: log_in ?? policiesOf(general).logsIn, message },
 });
 
 /** The WebSockets to open to applications. Times of the configuration are in s. */

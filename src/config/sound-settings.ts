@@ -283,11 +283,12 @@ export const externalMedia = group(
       unit: 's',
       description: 'Pause between these attempts.',
     }),
-    log_in: flag({
-      default: true,
-      description:
-        "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk.",
-    }),
+    log_in: optional(
+      Type.Boolean({
+        description:
+          "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk. Left out: true, but false with general.compatibility: asterisk.",
+      }),
+    ),
     backlog: whole(60, 10_000, {
       default: 300,
       unit: 'ms',

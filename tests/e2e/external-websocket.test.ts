@@ -352,6 +352,16 @@ for (const settings of [{ external_media: { log_in: false } }, { general: { comp
     }, settings),
   );
 
+calls('a password that is asked for is needed, also where Asterisk has none', () =>
+  asCaller(
+    async ({ server, make }) => {
+      const made = await make(await server.app('desk'), 'format=ulaw');
+      assert.is(await refusal(connectTo(server, idOf(made), {})), 401);
+    },
+    { external_media: { log_in: true }, general: { compatibility: 'asterisk' } },
+  ),
+);
+
 calls('a channel that no server comes to ends', () =>
   asCaller(
     async ({ server, make }) => {
