@@ -286,7 +286,7 @@ export const externalMedia = group(
     log_in: optional(
       Type.Boolean({
         description:
-          "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk. Left out: true, but false with general.compatibility: asterisk.",
+          "Whether such a server must send the password of a user (http.users). Otherwise the connection's id suffices, as in Asterisk. Left out: true, but false where the server is to behave as Asterisk.",
       }),
     ),
     backlog: whole(60, 10_000, {
