@@ -6,7 +6,7 @@ import { type Base, buildBase, type ServerIo } from './build/base.ts';
 import { buildCallControl } from './build/call-control.ts';
 import { buildCallDetailRecords } from './build/call-detail-records.ts';
 import { buildInterface } from './build/interface.ts';
-import { leavingOf } from './build/media-rest.ts';
+import { leavingOf } from './build/leaving.ts';
 import { buildNetwork } from './build/network.ts';
 import { createReload, type ReloadReport, withFile } from './build/reload.ts';
 import { readServerData, type ServerData } from './build/server-data.ts';

@@ -30,7 +30,7 @@ import type { ExternalAudio } from '../telephony/external.ts';
 import type { MediaPlane } from '../telephony/media.ts';
 import type { Base } from './base.ts';
 import type { CallControl } from './call-control.ts';
-import { goOnWithAudio } from './media-rest.ts';
+import { goOnWithAudio } from './leaving.ts';
 import { createNameServer } from './name-server.ts';
 import type { Network } from './network.ts';
 import type { Reloadable } from './reload.ts';

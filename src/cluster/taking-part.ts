@@ -237,11 +237,11 @@ export function createTelling(parts: Parts) {
       beatOn();
     },
     figures: () => served?.figures(),
-    /** @param moves another node is to go on with its calls. @returns a function that says once more that this node has left */
-    end(moves = false): () => void {
+    /** @param how `moves`: another node is to go on with its calls. @returns a function that says it once more */
+    end(how: 'leaves' | 'moves' = 'leaves'): () => void {
       const figures = served?.figures();
       const leave = (): void => {
-        if (figures) tell(figures, moves ? { moves: true } : { leaves: true });
+        if (figures) tell(figures, { [how]: true });
       };
       leave();
       clock.clearTimeout(timer);
@@ -286,7 +286,7 @@ export const movingOf = ({
   },
   async moveCalls(mostMs) {
     await replica()?.flush(mostMs);
-    telling.end(true);
+    telling.end('moves');
     // The message has left when this is answered.
     await link.find(nodeKey(name)).catch(() => {});
     await link.close();

@@ -305,27 +305,28 @@ const timeout: DialplanFunction = {
   },
 };
 
-/** Where an item of a hash is kept. */
-const hashed = (hash: string, key = ''): string => `~HASH~${hash}~${key}`;
+/** The items of a hash are variables whose names begin so. */
+const hashPrefix = (name: string): string => `~HASH~${name}~`;
+const hashItem = (name: string, key: string): string => `${hashPrefix(name)}${key}~`;
 
 /** `HASH(name,key)`: one of the items of a hash, each a variable of the channel. */
 const hash: DialplanFunction = {
   takes: 'it names a hash and a key',
   read: (channel, text) => {
     const [name = '', key] = splitArguments(text);
-    return name === '' || key === undefined ? undefined : (channel.variable(`${hashed(name, key)}~`) ?? '');
+    return name === '' || key === undefined ? undefined : (channel.variable(hashItem(name, key)) ?? '');
   },
   write: (channel, text, value) => {
     const [name = '', key] = splitArguments(text);
     if (name === '' || key === undefined) return false;
-    return channel.setVariable(`${hashed(name, key)}~`, value) || 'the channel has as many variables as it may';
+    return channel.setVariable(hashItem(name, key), value) || 'the channel has as many variables as it may';
   },
 };
 
 /** `HASHKEYS(name)`: the keys of a hash, the latest first. */
 const hashKeys: DialplanFunction = {
   read: (channel, text) => {
-    const start = hashed(text);
+    const start = hashPrefix(text);
     const keys = channel.variableNames().filter((name) => name.startsWith(start) && name.endsWith('~'));
     return keys
       .map((name) => name.slice(start.length, -1))

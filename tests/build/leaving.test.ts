@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { leaveAudio } from '../../src/build/media-rest.ts';
+import { leaveAudio } from '../../src/build/leaving.ts';
 import { defaults } from '../../src/config/load.ts';
 import { silentLog as log } from '../support/log.ts';
 

@@ -7,7 +7,7 @@ import type { Network } from './network.ts';
 import type { State } from './state.ts';
 
 /**
- * The audio of calls that one process leaves to another. While the next one restores the calls, the threads of the one
+ * How one process leaves its calls to another, and their audio. While the next one restores the calls, the threads of the one
  * before go on; it stands still but for them. Then it writes how far its audio came, and the next one goes on there.
  */
 
